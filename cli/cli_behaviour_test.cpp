@@ -1,0 +1,156 @@
+// Runs the built program as a shell would. One row is one command line: its exit code and what the two streams say.
+// A row with exit code 2 or 4 also promises that standard error is exactly one line that begins with "lsecheck: ".
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace lsecheck::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ContainsRegex;
+using testing::MatchesRegex;
+
+struct CommandLine {
+  const char* name;       // of the test
+  const char* arguments;  // as typed after `lsecheck`, in an empty directory; more shell may follow
+  int exit_code;
+  const char* out = "";  // extended regular expressions, searched in the stream; ^ and $ are its two ends
+  const char* err = "";
+};
+
+void PrintTo(const CommandLine& line, std::ostream* out) {
+  *out << "lsecheck " << line.arguments;
+}
+
+constexpr CommandLine kCommandLines[] = {
+    {"Version", "--version", 0,
+     "^lsecheck [0-9.]+\ncommit +[^ ]+\ngenerator version +[0-9]+\nsfu table digest +[0-9a-f]{16}\n"},
+    {"Help", "--help", 0, "list.*run.*repro.*report.*check.*bench.*exit codes: 0 clean"},
+    {"NoSubCommand", "", 2, "^$", "a sub-command is required; see lsecheck --help"},
+    {"UnknownSubCommand", "frobnicate", 2, "^$", "frobnicate; see lsecheck --help"},
+    {"UnknownOption", "--frobnicate", 2, "^$", "--frobnicate; see lsecheck --help"},
+    {"TwoSubCommands", "list list", 2, "^$", "list"},
+
+    {"ListRegimes", "list regimes", 0, "LSE regimes.*\n  narrow .*\n  policy .*value regimes.*\n  cancelling "},
+    {"ListKernels", "list kernels", 0, "^fa4_splitk_combine\n.*bf16<-bf16.*\n.* 64, .*\n.* 1 to 160\n"},
+    {"ListLaws", "list laws", 0, "^accuracy +bound +.*\nspecial_values +contract "},
+    {"ListAll", "list", 0, "fa4_splitk_combine.*\naccuracy .*LSE regimes"},
+    {"ListHelp", "list --help", 0, "kernels,laws,regimes"},
+    {"ListUnknown", "list frobnicate", 2, "^$", "frobnicate not in .*; see lsecheck list --help"},
+    {"ListUnknownOption", "list --frobnicate", 2, "^$", "--frobnicate; see lsecheck list --help"},
+    {"ListToAFullDisk", "list regimes > /dev/full", 4, "", "cannot write standard output: No space left"},
+    {"ReportWithoutFile", "report", 2, "^$", "FILE is required; see lsecheck report --help"},
+    {"ReportMissingFile", "report no-such.db", 2, "^$", "no-such.db"},
+    {"ReportOfADirectory", "report .", 2, "^$", ""},
+    {"ReportUnknownFormat", "report --format pdf x.db", 2, "^$", "--format: pdf not in .*html"},
+    {"ReportOfSomethingElse", "report /bin/sh", 2, "^$", "/bin/sh"},
+    {"ReportOfAStore", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db", 0,
+     "^CLEAN.*fa4_splitk_combine"},
+    {"ReportSaysWhatIsNotCovered", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db", 0,
+     "not covered.*0 of"},
+    {"ReportJson", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --format json", 0,
+     "\"lsecheck.results/1\""},
+    {"ReportOfJson",
+     "run --cases 2 --json r.json >/dev/null 2>&1 && lsecheck report r.json --format json --out s.json && cmp r.json "
+     "s.json",
+     0, "^$"},
+    {"ReportHtmlFile",
+     "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --format html --out r.html && cat r.html", 0,
+     "^<!doctype html>"},
+    {"ReportMarkdown", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --format markdown", 0,
+     "^# CLEAN"},
+    {"ReportToAFullDisk", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db >/dev/full", 4},
+    {"ReportHelp", "report --help", 0, "terminal,json,markdown,html"},
+
+    {"Run", "run --cases 20 --jobs 2", 0, "^CLEAN.*20 cases.*accuracy"},
+    {"RunIsTheSameOnAnyJobs",
+     "run --cases 20 --jobs 1 --json a.json >/dev/null && lsecheck run --cases 20 --jobs 3 --json b.json >/dev/null && "
+     "cmp a.json b.json",
+     0, "^$"},
+    {"RunNoCases", "run --cases 0", 2, "^$", "--cases"},
+    {"RunNotANumber", "run --cases many", 2, "^$", "--cases"},
+    {"RunBadSeed", "run --seed tomorrow", 2, "^$", "--seed: 'tomorrow' is not a number"},
+    {"RunBadTime", "run --time soon", 2, "^$", "--time: 'soon' is not a duration"},
+    {"RunBadMemory", "run --memory lots", 2, "^$", "--memory: 'lots' is not a size"},
+    {"RunTooLittleMemory", "run --memory 1K", 2, "^$", "--memory: case .* needs about"},
+    {"RunUnknownArch", "run --arch sm_80", 2, "^$", "--arch: sm_80 not in"},
+    {"RunUnknownProfile", "run --profile quick", 2, "^$", "--profile: quick not in"},
+    {"RunNoSuchKernel", "run --kernel 'nope*'", 2, "^$", "no kernel matches 'nope\\*'"},
+    {"RunNoSuchLaw", "run --law 'nope*'", 2, "^$", "--law: .*nope"},
+    {"RunResumeOfNothing", "run --resume", 2, "^$", "--resume: names no store; add --db FILE"},
+    {"RunWithoutGpu", "run --backend cuda", 4, "^$", "use --backend cpu"},
+    {"RunUnwritableJson", "run --json no/such/folder/r.json", 4, "^$", "no/such/folder"},
+    {"RunUnwritableStore", "run --cases 2 --db no/such/folder/r.db", 4, "^$", "no/such/folder"},
+    {"RunOverAnExistingStore", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck run --cases 2 --db r.db", 2, "^$",
+     "r.db"},
+    {"RunResumedWithOtherOptions",
+     "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck run --cases 2 --seed 2 --db r.db --resume", 2, "^$", "seed"},
+
+    {"ReproWithoutToken", "repro", 2, "^$", "required; see lsecheck repro --help"},
+    {"ReproGarbage", "repro lse1-garbage", 2, "^$", "token: "},
+    {"ReproMissingFile", "repro no-such.safetensors", 2, "^$", "no-such.safetensors"},
+    {"CheckWithoutFile", "check", 2, "^$", "required; see lsecheck check --help"},
+    {"CheckMissingFile", "check no-such.safetensors", 2, "^$", "no-such.safetensors"},
+
+    {"NewlineInArgument", "list 'a\nb'", 2, "^$", "a b not in"},
+};
+
+struct Outcome {
+  int exit_code;
+  std::string out, err;
+};
+
+std::string contents_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class CliBehaviour : public testing::TestWithParam<CommandLine> {
+ protected:
+  CliBehaviour() {
+    std::string name = (fs::temp_directory_path() / "lsecheck-cli-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a directory like " + name);
+    directory_ = name;
+  }
+  ~CliBehaviour() override { fs::remove_all(directory_); }
+
+  Outcome run(const std::string& arguments) const {
+    // A redirection in the arguments wins over those of the group.
+    const std::string command = "cd " + directory_.string() + " && mkdir cwd && cd cwd && lsecheck() { '" +
+                                LSECHECK_PROGRAM + "' \"$@\"; } && { lsecheck " + arguments + "\n} >../out 2>../err";
+    const int status = std::system(command.c_str());
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return {code, contents_of(directory_ / "out"), contents_of(directory_ / "err")};
+  }
+
+ private:
+  fs::path directory_;
+};
+
+TEST_P(CliBehaviour, EndsAsPromised) {
+  const CommandLine& line = GetParam();
+  const Outcome outcome = run(line.arguments);
+  EXPECT_EQ(outcome.exit_code, line.exit_code);
+  EXPECT_THAT(outcome.out, ContainsRegex(line.out));
+  EXPECT_THAT(outcome.err, ContainsRegex(line.err));
+  if (line.exit_code == 2 || line.exit_code == 4) {
+    EXPECT_THAT(outcome.err, MatchesRegex("lsecheck: [^\n]+\n"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, CliBehaviour, testing::ValuesIn(kCommandLines),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace lsecheck::cli

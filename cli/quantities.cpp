@@ -1,0 +1,60 @@
+#include "cli/quantities.h"
+
+#include <charconv>
+#include <limits>
+
+namespace lsecheck::cli {
+
+namespace {
+
+struct NumberWithSuffix {
+  std::uint64_t number = 0;
+  std::string suffix;
+};
+
+std::optional<NumberWithSuffix> split(const std::string& text) {
+  NumberWithSuffix result;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result.number);
+  if (error != std::errc{}) return std::nullopt;
+  result.suffix.assign(end, text.data() + text.size());
+  return result;
+}
+
+std::optional<std::uint64_t> scaled(std::uint64_t number, std::uint64_t factor) {
+  if (number > std::numeric_limits<std::uint64_t>::max() / factor) return std::nullopt;
+  return number * factor;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_bytes(const std::string& text) {
+  const auto parts = split(text);
+  if (!parts) return std::nullopt;
+  if (parts->suffix.empty()) return parts->number;
+  if (parts->suffix == "K") return scaled(parts->number, std::uint64_t{1} << 10);
+  if (parts->suffix == "M") return scaled(parts->number, std::uint64_t{1} << 20);
+  if (parts->suffix == "G") return scaled(parts->number, std::uint64_t{1} << 30);
+  return std::nullopt;
+}
+
+std::optional<std::chrono::seconds> parse_duration(const std::string& text) {
+  const auto parts = split(text);
+  if (!parts || parts->number > 1'000'000'000) return std::nullopt;
+  const auto number = static_cast<std::int64_t>(parts->number);
+  if (parts->suffix.empty() || parts->suffix == "s") return std::chrono::seconds(number);
+  if (parts->suffix == "m") return std::chrono::minutes(number);
+  if (parts->suffix == "h") return std::chrono::hours(number);
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> parse_seed(const std::string& text) {
+  if (text == "date") {
+    const std::chrono::year_month_day today{std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())};
+    return static_cast<std::uint64_t>(static_cast<int>(today.year())) * 10000 +
+           static_cast<unsigned>(today.month()) * std::uint64_t{100} + static_cast<unsigned>(today.day());
+  }
+  const auto parts = split(text);
+  return parts && parts->suffix.empty() ? std::optional(parts->number) : std::nullopt;
+}
+
+}  // namespace lsecheck::cli

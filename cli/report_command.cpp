@@ -1,0 +1,60 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/coverage_gaps.h"
+#include "cli/terminal.h"
+#include "reports/file_output.h"
+#include "reports/html_report.h"
+#include "reports/json_report.h"
+#include "reports/markdown_report.h"
+#include "reports/read_run.h"
+#include "reports/terminal_report.h"
+
+namespace lsecheck::cli {
+namespace {
+
+struct ReportOptions {
+  std::string file;
+  std::string out;  // empty: standard output
+  std::string format = "terminal";
+};
+
+std::string render(const StoredRun& run, const std::string& format, bool colour) {
+  if (format == "json") return results_text(run);
+  if (format == "markdown") return markdown_report(run, coverage_gaps(run));
+  if (format == "html") return html_report(run, coverage_gaps(run));
+  TerminalOptions options;
+  options.not_covered = coverage_gaps(run);
+  options.colour = colour;
+  return terminal_report(run, options);
+}
+
+void report(const ReportOptions& options) {
+  const bool to_file = !options.out.empty();
+  const std::string text = render(read_run(options.file), options.format, !to_file && standard_output_wants_colour());
+  if (to_file) {
+    write_file_atomically(options.out, text);
+  } else {
+    std::fwrite(text.data(), 1, text.size(), stdout);  // main() looks for write errors
+  }
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "report", "show a run again from its result store or results JSON; exit code 0 whatever the run's verdict");
+  const auto options = std::make_shared<ReportOptions>();
+  command->add_option("FILE", options->file, "a result store (run --db) or results JSON (run --json)")->required();
+  command->add_option("--format", options->format, "how to show it")
+      ->check(CLI::IsMember({"terminal", "json", "markdown", "html"}))
+      ->capture_default_str();
+  command->add_option("--out", options->out, "write to this file, whole or not at all (default: standard output)")
+      ->type_name("FILE");
+  command->callback([options] { report(*options); });
+}
+
+}  // namespace lsecheck::cli

@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/quantities.h"
+#include "properties/case_expand.h"
+#include "properties/case_file.h"
+#include "properties/laws.h"
+#include "properties/runner.h"
+#include "properties/tensor_edits.h"
+#include "properties/token.h"
+
+namespace lsecheck::cli {
+namespace {
+
+struct ReproOptions {
+  std::string what;  // a token or a case file
+  std::string save;
+  std::string memory = "4G";
+};
+
+struct Replay {
+  CaseTensors tensors;
+  const Law* law = nullptr;
+  std::string token;
+};
+
+[[noreturn]] void end_with(int code, const std::string& message) {
+  fmt::print(stderr, "lsecheck: {}\n", message);
+  throw ExitWith{code};
+}
+
+const Law& known_law(const Law* law, const std::string& name) {
+  if (law == nullptr)
+    end_with(kUsage, fmt::format("law '{}' is not known here; `lsecheck list laws` names them", name));
+  return *law;
+}
+
+Replay from_token(const std::string& text, std::uint64_t memory) {
+  const ParsedToken parsed = parse_token(text);
+  if (const auto* malformed = std::get_if<MalformedToken>(&parsed)) end_with(kUsage, malformed->message);
+  if (const auto* other = std::get_if<OtherGeneratorVersion>(&parsed)) {
+    end_with(kOtherVersion,
+             fmt::format("token of generator version {}, this is {}: it would expand to other bits here; "
+                         "replay its .safetensors case file instead, or check out its version",
+                         other->version, kGeneratorVersion));
+  }
+  const auto& token = std::get<Token>(parsed);
+  const CaseSpec& spec = token.spec;
+  const std::uint64_t bytes = spec.rows_heads() * spec.num_partitions * (std::uint64_t{spec.ov_depth} + 1) * 24;
+  if (bytes > memory) {
+    end_with(kUsage, fmt::format("the case needs about {} MiB; allow it with --memory {}M", (bytes >> 20) + 1,
+                                 (bytes >> 20) + 1));
+  }
+  return {expand(spec), &known_law(find_law(token.law), std::to_string(token.law)), text};
+}
+
+Replay from_file(const std::string& path, std::uint64_t memory) {
+  CaseFile file = load_case(path, memory);
+  return {std::move(file.tensors), &known_law(find_law(file.law), file.law), file.token};
+}
+
+// The largest errors of the case, whether the law holds or not.
+void print_measurement(const AccuracyMeasurement& measured) {
+  double ulp = 0;
+  double scaled_ulp = 0;
+  double bound_use = 0;
+  std::int64_t steps = 0;
+  for (std::size_t i = 0; i < measured.grades.grades.size(); ++i) {
+    if (!measured.grades.graded[i]) continue;
+    const ElementGrade& grade = measured.grades.grades[i];
+    ulp = std::max(ulp, grade.ulp);
+    scaled_ulp = std::max(scaled_ulp, grade.scaled_ulp);
+    bound_use = std::max(bound_use, grade.bound_use);
+    steps = std::max(steps, grade.steps);
+  }
+  fmt::print("largest  {:.4g} ulp, {:.4g} scaled ulp, {} steps, bound_use {:.4g} ({} kernel)\n", ulp, scaled_ulp, steps,
+             bound_use, measured.variant.name);
+}
+
+void repro(const ReproOptions& options) {
+  const auto memory = parse_bytes(options.memory);
+  if (!memory)
+    throw CLI::ValidationError("--memory", fmt::format("'{}' is not a size such as 512M or 4G", options.memory));
+  const bool is_token = options.what.starts_with("lse") && !std::filesystem::exists(options.what);
+  const Replay replay = is_token ? from_token(options.what, *memory) : from_file(options.what, *memory);
+  const CaseTensors tensors = bucketed(replay.tensors);
+  if (!options.save.empty()) {
+    save_case(options.save, {replay.tensors, std::string(replay.law->name), replay.token, kGeneratorVersion});
+  }
+
+  fmt::print("case     {}\nlaw      {}: {}\n", describe_spec(replay.tensors.spec), replay.law->name,
+             replay.law->statement);
+  const std::unique_ptr<Reference> reference = make_exact_reference();
+  LawOutcome outcome;
+  if (replay.law->id == LawId::accuracy) {
+    std::optional<AccuracyMeasurement> measured;
+    outcome = check_accuracy(tensors, *reference, measured);
+    if (measured) print_measurement(*measured);
+  } else {
+    outcome = check_guarded(*replay.law, tensors, *reference);
+  }
+  switch (outcome.status) {
+    case LawOutcome::Status::fails:
+      fmt::print("FAILS    {}\n", outcome.message);
+      throw ExitWith{kFailed};
+    case LawOutcome::Status::not_applicable:
+      fmt::print("NOT REPRODUCED: the law says nothing about this case here: {}\n", outcome.message);
+      break;
+    case LawOutcome::Status::holds:
+      fmt::print("NOT REPRODUCED: the law holds\n");
+      break;
+  }
+  throw ExitWith{kNotReproduced};
+}
+
+}  // namespace
+
+void add_repro_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("repro", "replay one case by its token or case file");
+  const auto options = std::make_shared<ReproOptions>();
+  command->add_option("TOKEN|FILE", options->what, "lse1-... as a failure prints it, or a .safetensors case file")
+      ->required();
+  command->add_option("--save", options->save, "write the case's tensors as a .safetensors file")->type_name("FILE");
+  command->add_option("--memory", options->memory, "refuse a case that needs more")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  command->footer(
+      "exit codes: 1 the failure is reproduced; 3 it is not; 125 the token is of another generator version");
+  command->callback([options] { repro(*options); });
+}
+
+}  // namespace lsecheck::cli

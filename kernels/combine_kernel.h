@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/arch.h"
+#include "kernels/sfu/sfu.h"
+#include "kernels/simt/launch.h"
+#include "kernels/simt/schedule.h"
+#include "reference/float_format.h"
+#include "reference/row_problem.h"
+
+// A registered combine kernel, described so that laws never need to know which one they test: its shape rules, its
+// variants (compiled instantiations that must agree), how to launch one on plain buffers, what its contract says of a
+// row, and its a-priori bound.
+namespace lsecheck {
+
+struct CombineShape {
+  Arch arch = Arch::sm_100a;
+  int num_partitions = 0;
+  std::uint32_t rows = 0;
+  std::uint32_t heads = 0;
+  int ov_depth = 0;
+  DType out = DType::bf16;
+  DType partial = DType::bf16;
+
+  std::uint64_t rows_heads() const { return std::uint64_t{rows} * heads; }
+};
+
+// One compiled instantiation that can run a shape. p_static = 0: the partition count is a run-time argument.
+struct KernelVariant {
+  std::string name;  // "rung" or "runtime"
+  int p_static = 0;
+};
+
+// Layouts: lse_partial [P, rows, heads] f32 (log2 domain), o_partial [P, rows, heads, ov_depth] of shape.partial, output
+// [rows, heads, ov_depth] of shape.out. Byte counts are what the launch may touch.
+struct CombineBuffers {
+  std::span<const std::byte> lse_partial;
+  std::span<const std::byte> o_partial;
+  std::span<std::byte> output;
+};
+
+struct ExecutionOptions {
+  sfu::Unit unit{};
+  Schedule schedule = Schedule::lockstep;
+  std::uint64_t schedule_seed = 0;
+  unsigned jobs = 1;
+  std::optional<std::vector<std::uint64_t>> only_blocks;
+};
+
+// What the contract says about one output row before it is computed.
+enum class RowClass : std::uint8_t { finite, zeros, all_nan };
+
+// Classes of value that an element may hold, as a bit set. kFinite alone: the element is graded against the exact value
+// (where Inf may still be due or allowed by overflow).
+enum ElementDue : std::uint8_t { kFinite = 1, kNaN = 2, kPositiveInf = 4, kNegativeInf = 8 };
+
+struct RowExpectation {
+  RowClass row_class = RowClass::finite;
+  // For row_class finite: the row problem of the graded elements and what is due element by element.
+  std::vector<double> x;  // [P], log2 domain, -inf: empty
+  std::vector<double>
+      a;  // [P, D]; non-finite values replaced by 0 (their elements are not graded, or the contract drops them)
+  std::vector<std::uint8_t> due;  // [D] of ElementDue
+  RowProblem problem() const { return {ExponentBase::log2, x, {}, a, due.size(), std::nullopt}; }
+};
+
+// One row of a case as the kernel reads it.
+struct RowInput {
+  std::span<const float> lse;        // [P], log2 domain
+  std::span<const std::uint32_t> o;  // [P, D], bits of shape.partial
+};
+
+struct RowBound {
+  std::vector<double> bound;              // [D]: abs(y - x) <= bound, y the stored output
+  std::vector<double> bound_before_cast;  // [D]: the same for the f32 value before the final rounding
+  std::vector<std::uint8_t> inf_allowed;  // [D]: the f32 partial sums may overflow
+};
+
+class CombineKernel {
+ public:
+  virtual ~CombineKernel() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual std::string_view summary() const = 0;
+  virtual std::span<const int> depths() const = 0;
+  virtual int p_max() const = 0;
+  virtual bool supports_types(DType out, DType partial) const = 0;
+
+  // nullopt: can run. Otherwise one line that names what is wrong and what would do.
+  virtual std::optional<std::string> refuse(const CombineShape& shape) const = 0;
+
+  // Every instantiation that runs this shape, production's choice first. Law: all give the same bits.
+  virtual std::vector<KernelVariant> variants(const CombineShape& shape) const = 0;
+
+  virtual std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant& variant,
+                                            const CombineBuffers& buffers, const ExecutionOptions& options) const = 0;
+
+  // The special-value contract (per arch and variant) applied to a row; `unit` says how sharp the weights are known.
+  virtual RowExpectation expect(const CombineShape& shape, const KernelVariant& variant, const RowInput& row,
+                                sfu::UnitKind unit) const = 0;
+
+  // The proven bound of this kernel's operation sequence on a row of class finite.
+  virtual RowBound bound(const CombineShape& shape, const RowExpectation& row, sfu::UnitKind unit) const = 0;
+};
+
+}  // namespace lsecheck

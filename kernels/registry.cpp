@@ -1,0 +1,21 @@
+#include "kernels/registry.h"
+
+#include <array>
+
+#include "kernels/sm100/fa4_combine_kernel.h"
+
+namespace lsecheck {
+
+std::span<const CombineKernel* const> registered_kernels() {
+  static const std::array<const CombineKernel*, 1> kernels{&sm100::fa4_combine_kernel()};
+  return kernels;
+}
+
+const CombineKernel* find_kernel(std::string_view name) {
+  for (const CombineKernel* kernel : registered_kernels()) {
+    if (kernel->name() == name) return kernel;
+  }
+  return nullptr;
+}
+
+}  // namespace lsecheck

@@ -1,0 +1,103 @@
+#include "kernels/sm100/fa4_combine_kernel.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "kernels/dispatch/fa4_dispatch.h"
+#include "kernels/sm100/fa4_instances.h"
+#include "kernels/sm100/fa4_instantiation_table.h"
+#include "kernels/sm100/fa4_row_contract.h"
+#include "kernels/sm100/fa4_splitk_combine_bound.h"
+
+namespace lsecheck::sm100 {
+
+namespace {
+
+bool on_ladder(Arch arch, int num_partitions) {
+  const auto ladder = splitk_p_ladder(sm_count_of(arch));
+  return std::find(ladder.begin(), ladder.end(), num_partitions) != ladder.end();
+}
+
+class Fa4CombineKernel final : public CombineKernel {
+ public:
+  std::string_view name() const override { return "fa4_splitk_combine"; }
+  std::string_view summary() const override { return "FA4 workspace split-K combine, one warp per row-head"; }
+  std::span<const int> depths() const override { return kFa4Depths; }
+  int p_max() const override { return kPMax; }
+  bool supports_types(DType out, DType partial) const override { return fa4_in_table(out, partial, 128, 0); }
+
+  std::optional<std::string> refuse(const CombineShape& shape) const override {
+    if (shape.num_partitions < 1 || shape.num_partitions > kPMax) {
+      return fmt::format("num_partitions = {}: {} takes 1 to {} (FA4_COMBINE_P_MAX)", shape.num_partitions, name(),
+                         kPMax);
+    }
+    if (std::find(kFa4Depths.begin(), kFa4Depths.end(), shape.ov_depth) == kFa4Depths.end()) {
+      return fmt::format("ov_depth = {}: {} is compiled for {}", shape.ov_depth, name(), fmt::join(kFa4Depths, ", "));
+    }
+    if (!supports_types(shape.out, shape.partial)) {
+      return fmt::format("partials {} with output {}: {} takes partials in the output type or in f32",
+                         name_of(shape.partial), name_of(shape.out), name());
+    }
+    if (shape.rows_heads() < 1 || shape.rows_heads() > 0x7fffffffU) {
+      return fmt::format("rows * heads = {}: {} launches one block per row-head, 1 to 2147483647", shape.rows_heads(),
+                         name());
+    }
+    return std::nullopt;
+  }
+
+  // The launcher has one kernel per rung and one for every other P.
+  std::vector<KernelVariant> variants(const CombineShape& shape) const override {
+    std::vector<KernelVariant> result;
+    if (on_ladder(shape.arch, shape.num_partitions) &&
+        find_fa4_instance(shape.out, shape.partial, shape.ov_depth, shape.num_partitions) != nullptr) {
+      result.push_back({"rung", shape.num_partitions});
+    }
+    result.push_back({"runtime", 0});
+    return result;
+  }
+
+  std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant& variant,
+                                    const CombineBuffers& buffers, const ExecutionOptions& options) const override {
+    const Fa4Instance& instance = *find_fa4_instance(shape.out, shape.partial, shape.ov_depth, variant.p_static);
+    const Fa4Arguments arguments{reinterpret_cast<const float*>(buffers.lse_partial.data()), buffers.o_partial.data(),
+                                 buffers.output.data(), shape.num_partitions, shape.rows, shape.heads};
+    simt::Launch launch;
+    launch.kernel = fmt::format("{}<{}, {}, {}, {}>", name(), name_of(shape.out), name_of(shape.partial),
+                                shape.ov_depth, variant.p_static);
+    launch.grid = {static_cast<std::uint32_t>(shape.rows_heads()), 1, 1};
+    launch.block = {32, 1, 1};
+    // The executor keeps inputs from being written; the casts only fit its one buffer type.
+    launch.buffers = {
+        {"o_partial", const_cast<std::byte*>(buffers.o_partial.data()), buffers.o_partial.size(), false},
+        {"lse_partial", const_cast<std::byte*>(buffers.lse_partial.data()), buffers.lse_partial.size(), false},
+        {"output", buffers.output.data(), buffers.output.size(), true}};
+    launch.arch = shape.arch;
+    launch.unit = options.unit;
+    launch.schedule = options.schedule;
+    launch.schedule_seed = options.schedule_seed;
+    launch.dependent = true;
+    launch.jobs = options.jobs;
+    launch.only_blocks = options.only_blocks;
+    return simt::run(launch, [&] { instance.thread_body(arguments); });
+  }
+
+  RowExpectation expect(const CombineShape& shape, const KernelVariant& variant, const RowInput& row,
+                        sfu::UnitKind unit) const override {
+    return fa4_expectation(shape, variant.p_static, row, sfu::accuracy_of(unit));
+  }
+
+  RowBound bound(const CombineShape& shape, const RowExpectation& row, sfu::UnitKind unit) const override {
+    return fa4_row_bound(row, shape.out, sfu::accuracy_of(unit));
+  }
+};
+
+}  // namespace
+
+const CombineKernel& fa4_combine_kernel() {
+  static const Fa4CombineKernel kernel;
+  return kernel;
+}
+
+}  // namespace lsecheck::sm100

@@ -1,0 +1,9 @@
+#include "kernels/sm100/fa4_instantiate.h"
+
+namespace lsecheck::sm100 {
+
+void append_f16_f32(std::vector<Fa4Instance>& instances) {
+  append_types<f16, float>(instances);
+}
+
+}  // namespace lsecheck::sm100

@@ -1,0 +1,272 @@
+#include "properties/case_draw.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
+
+#include "kernels/dispatch/fa4_dispatch.h"
+#include "properties/case_limits.h"
+#include "properties/philox.h"
+
+namespace lsecheck {
+namespace {
+
+// The decks. Case i takes one card of each: a deck of n cards is shuffled anew (by seed, deck and i / n) for every n
+// consecutive cases, so each such block holds every card once, and decks of different length meet in ever new
+// combinations.
+
+enum class Deck : std::uint32_t { shape = 1, lse, values, empties, garbage, types, depth, arch, selection, edge, pick };
+
+enum class PClass : std::uint8_t {
+  edge_small,        // 1, 2, 3, 31, 32
+  edge_large,        // slot, ladder and chip edges above 32
+  production_small,  // what dispatch chooses, up to 32
+  production_large   // what dispatch chooses, above 32
+};
+
+enum class RowsClass : std::uint8_t {
+  one,
+  few,   // 2 or 3 row-heads
+  grid,  // 4 to 24 row-heads, heads >= 2
+  many,  // a hundred or so, heads >= 2 and no round numbers
+  tall   // one head, 4 to 8 rows
+};
+
+struct Shape {
+  PClass p;
+  RowsClass rows;
+};
+
+constexpr std::array<Shape, 20> kShapes{{
+    {PClass::edge_large, RowsClass::one},        {PClass::edge_large, RowsClass::one},
+    {PClass::edge_large, RowsClass::few},        {PClass::edge_large, RowsClass::grid},
+    {PClass::production_large, RowsClass::one},  {PClass::production_large, RowsClass::one},
+    {PClass::production_large, RowsClass::few},  {PClass::production_large, RowsClass::grid},
+    {PClass::production_large, RowsClass::grid}, {PClass::production_large, RowsClass::tall},
+    {PClass::edge_small, RowsClass::one},        {PClass::edge_small, RowsClass::few},
+    {PClass::edge_small, RowsClass::grid},       {PClass::edge_small, RowsClass::many},
+    {PClass::production_small, RowsClass::few},  {PClass::production_small, RowsClass::grid},
+    {PClass::production_small, RowsClass::grid}, {PClass::production_small, RowsClass::grid},
+    {PClass::production_small, RowsClass::many}, {PClass::production_small, RowsClass::tall},
+}};
+
+constexpr std::array<int, 5> kSmallEdges{1, 2, 3, 31, 32};
+constexpr std::array<int, 13> kLargeEdges{33, 63, 64, 65, 96, 97, 127, 128, 129, 132, 148, 159, 160};
+// NaN LSEs meet the slot structure: the same edges, one inside a slot, small ones.
+constexpr std::array<int, 12> kPolicyPartitions{1, 2, 31, 32, 33, 34, 63, 64, 65, 96, 97, 160};
+
+struct RowsHeads {
+  std::uint32_t rows;
+  std::uint16_t heads;
+};
+constexpr std::array<RowsHeads, 1> kOne{{{1, 1}}};
+constexpr std::array<RowsHeads, 4> kFew{{{1, 2}, {2, 1}, {1, 3}, {3, 1}}};
+constexpr std::array<RowsHeads, 12> kGrid{
+    {{2, 2}, {1, 4}, {1, 5}, {3, 2}, {2, 3}, {1, 6}, {1, 8}, {2, 4}, {4, 2}, {5, 3}, {3, 5}, {8, 3}}};
+constexpr std::array<RowsHeads, 4> kMany{{{13, 5}, {33, 3}, {17, 7}, {65, 2}}};
+constexpr std::array<RowsHeads, 4> kTall{{{4, 1}, {5, 1}, {6, 1}, {8, 1}}};
+
+constexpr std::array<LseRegime, 20> kLse{LseRegime::narrow,
+                                         LseRegime::narrow,
+                                         LseRegime::narrow,
+                                         LseRegime::dominant,
+                                         LseRegime::dominant,
+                                         LseRegime::extreme_spread,
+                                         LseRegime::extreme_spread,
+                                         LseRegime::extreme_spread,
+                                         LseRegime::large_magnitude,
+                                         LseRegime::large_magnitude,
+                                         LseRegime::large_magnitude,
+                                         LseRegime::masked_sentinel,
+                                         LseRegime::masked_sentinel,
+                                         LseRegime::ties,
+                                         LseRegime::ties,
+                                         LseRegime::flushed_weights,
+                                         LseRegime::flushed_weights,
+                                         LseRegime::attention,
+                                         LseRegime::attention,
+                                         LseRegime::policy};
+// Attention values come with attention LSEs.
+constexpr std::array<ValueRegime, 16> kValues{
+    ValueRegime::normal,   ValueRegime::normal,     ValueRegime::normal,     ValueRegime::normal,
+    ValueRegime::normal,   ValueRegime::cancelling, ValueRegime::cancelling, ValueRegime::cancelling,
+    ValueRegime::constant, ValueRegime::constant,   ValueRegime::one_hot,    ValueRegime::huge,
+    ValueRegime::huge,     ValueRegime::subnormal,  ValueRegime::one_hot,    ValueRegime::nonfinite};
+constexpr std::array<EmptyPattern, 17> kEmpties{
+    EmptyPattern::none,       EmptyPattern::none,       EmptyPattern::none,     EmptyPattern::trailing,
+    EmptyPattern::trailing,   EmptyPattern::trailing,   EmptyPattern::trailing, EmptyPattern::mixed_rows,
+    EmptyPattern::mixed_rows, EmptyPattern::mixed_rows, EmptyPattern::random,   EmptyPattern::random,
+    EmptyPattern::one_left,   EmptyPattern::one_left,   EmptyPattern::leading,  EmptyPattern::leading,
+    EmptyPattern::all};
+constexpr std::array<Garbage, 7> kGarbage{Garbage::nan,  Garbage::nan,        Garbage::nan,       Garbage::inf,
+                                          Garbage::zero, Garbage::stale_bits, Garbage::stale_bits};
+constexpr std::array<TypePair, 11> kTypes{{{DType::bf16, DType::bf16},
+                                           {DType::bf16, DType::bf16},
+                                           {DType::bf16, DType::bf16},
+                                           {DType::f16, DType::f16},
+                                           {DType::f16, DType::f16},
+                                           {DType::f32, DType::f32},
+                                           {DType::f32, DType::f32},
+                                           {DType::bf16, DType::f32},
+                                           {DType::bf16, DType::f32},
+                                           {DType::f16, DType::f32},
+                                           {DType::f16, DType::f32}}};
+constexpr std::array<std::uint16_t, 13> kDepths{64, 64, 72, 80, 96, 128, 128, 128, 160, 192, 224, 256, 512};
+constexpr std::array<Arch, 10> kArchs{Arch::sm_100a, Arch::sm_100a, Arch::sm_100a, Arch::sm_100a, Arch::sm_103a,
+                                      Arch::sm_103a, Arch::sm_103a, Arch::sm_90,   Arch::sm_90,   Arch::sm_90};
+// Many over_bucketed cards turn into production ones, where P is a rung.
+constexpr std::array<Selection, 12> kSelections{
+    Selection::production,    Selection::production,    Selection::production,    Selection::production,
+    Selection::over_bucketed, Selection::over_bucketed, Selection::over_bucketed, Selection::over_bucketed,
+    Selection::over_bucketed, Selection::runtime_p,     Selection::runtime_p,     Selection::runtime_p};
+
+// rows * heads * P * ov_depth of one case. Whole rows are given up first, then heads; one row-head always fits.
+constexpr std::uint64_t kMaxTerms = 160'000;
+
+// Which card case `index` gets from a deck of `cards`.
+std::size_t deal(std::uint64_t seed, Deck deck, std::uint64_t index, std::size_t cards) {
+  PhiloxStream stream(seed, static_cast<std::uint32_t>(deck), index / cards);
+  std::array<std::uint8_t, 32> order;
+  std::iota(order.begin(), order.end(), std::uint8_t{0});
+  for (std::size_t i = cards - 1; i > 0; --i) std::swap(order[i], order[stream.below(i + 1)]);
+  return order[index % cards];
+}
+
+template <typename Card, std::size_t cards>
+Card deal(std::uint64_t seed, Deck deck, std::uint64_t index, const std::array<Card, cards>& table) {
+  static_assert(cards <= 32, "deal() orders at most 32 cards");
+  return table[deal(seed, deck, index, cards)];
+}
+
+template <typename T, std::size_t n>
+T choose(PhiloxStream& stream, const std::array<T, n>& from) {
+  return from[stream.below(n)];
+}
+
+RowsHeads draw_rows(PhiloxStream& stream, RowsClass rows) {
+  switch (rows) {
+    case RowsClass::one:
+      break;
+    case RowsClass::few:
+      return choose(stream, kFew);
+    case RowsClass::grid:
+      return choose(stream, kGrid);
+    case RowsClass::many:
+      return choose(stream, kMany);
+    case RowsClass::tall:
+      return choose(stream, kTall);
+  }
+  return kOne[0];
+}
+
+// The launches that reach the combine at this depth. Production has no automatic split for 160, 192 and 224; their
+// combine is driven with the partition counts of depth 128.
+SplitRequest draw_request(PhiloxStream& stream, int sm_count, int ov_depth) {
+  constexpr std::array<SplitRoute, 3> kShortDepthRoutes{SplitRoute::one_query, SplitRoute::ws_32_rows,
+                                                        SplitRoute::ws_64_rows};
+  SplitRequest request;
+  request.sm_count = sm_count;
+  request.depth = ov_depth > 128 && ov_depth < 256 ? 128 : ov_depth;
+  const SplitRoute short_depth_route = choose(stream, kShortDepthRoutes);
+  if (ov_depth >= 256) {
+    request.route = SplitRoute::shared_key;
+  } else if (request.depth == 64 || request.depth == 128) {
+    request.route = short_depth_route;
+  }
+  return request;
+}
+
+int draw_production_partitions(PhiloxStream& stream, int sm_count, int ov_depth, bool large) {
+  // Most draws fit the class at once; the bound is for the rare launch sizes that never would.
+  for (int attempt = 0; attempt < 64; ++attempt) {
+    SplitRequest request = draw_request(stream, sm_count, ov_depth);
+    const std::int64_t small_grid = stream.between(1, 26);
+    const std::int64_t grid_of_three = stream.between(1, 3);
+    const std::int64_t any_grid = stream.between(1, std::int64_t{1} << stream.below(10));
+    const bool spread_thin = stream.chance(1, 2);
+    request.raw_grid = !large ? any_grid : spread_thin ? small_grid : grid_of_three;
+    const std::int64_t keys = keys_per_partition(request.route, request.depth);
+    const std::int64_t few = stream.between(0, 40);
+    const std::int64_t many = stream.between(33, 300);
+    request.visible_keys = (large || spread_thin ? many : few) * keys + stream.between(0, keys - 1);
+    const SplitChoice choice = choose_workspace_partitions(request);
+    if (choice.launches_workspace_combine() && (choice.num_partitions > 32) == large) return choice.num_partitions;
+  }
+  return large ? ws_p_ceiling(sm_count, 4) : 2;
+}
+
+// Each edge card rotates through its list: the k-th block of shapes deals the k-th, so all edges come up in turn.
+int edge_partitions(std::span<const int> edges, std::uint64_t seed, std::uint64_t uses) {
+  const std::size_t n = edges.size();
+  return edges[deal(seed, Deck::edge, uses, n)];
+}
+
+int draw_partitions(std::uint64_t seed, std::uint64_t case_index, std::size_t shape_card, const CaseSpec& spec,
+                    PhiloxStream& stream) {
+  const std::uint64_t block = case_index / kShapes.size();
+  const PClass p_class = kShapes[shape_card].p;
+  // How many cards of this class stand before this one in the table, and how many there are: the running count of uses.
+  std::uint64_t before = 0, in_table = 0;
+  for (std::size_t card = 0; card < kShapes.size(); ++card) {
+    if (kShapes[card].p != p_class) continue;
+    ++in_table;
+    if (card < shape_card) ++before;
+  }
+  const std::uint64_t uses = block * in_table + before;
+  switch (p_class) {
+    case PClass::edge_small:
+      return edge_partitions(kSmallEdges, seed, uses);
+    case PClass::edge_large:
+      return edge_partitions(kLargeEdges, seed, uses);
+    case PClass::production_small:
+    case PClass::production_large:
+      break;
+  }
+  return draw_production_partitions(stream, sm_count_of(spec.arch), spec.ov_depth, p_class == PClass::production_large);
+}
+
+void bound_work(CaseSpec& spec) {
+  const std::uint64_t row_limit =
+      std::max<std::uint64_t>(1, kMaxTerms / (std::uint64_t{spec.num_partitions} * spec.ov_depth));
+  if (spec.heads > row_limit) spec.heads = static_cast<std::uint16_t>(row_limit);
+  spec.rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(spec.rows, row_limit / spec.heads));
+}
+
+}  // namespace
+
+CaseSpec draw_spec(std::uint64_t seed, std::uint64_t case_index, const DrawLimits& limits) {
+  const auto card = [&](Deck deck, const auto& table) { return deal(seed, deck, case_index, table); };
+  PhiloxStream stream(seed, static_cast<std::uint32_t>(Deck::pick), case_index);
+  CaseSpec spec;
+  spec.seed = stream.next_u64();
+  const std::uint64_t unit_seed = stream.next_u64();
+  spec.unit = {limits.unit, limits.unit == sfu::UnitKind::spec ? unit_seed : 0};
+  spec.schedule = limits.schedule;
+  spec.arch = limits.arch ? *limits.arch : card(Deck::arch, kArchs);
+
+  spec.lse = card(Deck::lse, kLse);
+  spec.values = spec.lse == LseRegime::attention ? ValueRegime::attention : card(Deck::values, kValues);
+  spec.empties = card(Deck::empties, kEmpties);
+  spec.garbage = card(Deck::garbage, kGarbage);
+  const TypePair types = card(Deck::types, kTypes);
+  spec.out = types.out;
+  spec.partial = types.partial;
+  spec.ov_depth = card(Deck::depth, kDepths);
+
+  const std::size_t shape_card = deal(seed, Deck::shape, case_index, kShapes.size());
+  const RowsHeads rows_heads = draw_rows(stream, kShapes[shape_card].rows);
+  spec.rows = rows_heads.rows;
+  spec.heads = rows_heads.heads;
+  const int drawn = draw_partitions(seed, case_index, shape_card, spec, stream);
+  const bool at_slot_edge = stream.chance(3, 4);
+  const int policy_edge = choose(stream, kPolicyPartitions);
+  spec.num_partitions = static_cast<std::uint16_t>(spec.lse == LseRegime::policy && at_slot_edge ? policy_edge : drawn);
+  bound_work(spec);
+
+  spec.selection = card(Deck::selection, kSelections);
+  if (spec.selection == Selection::over_bucketed && !over_bucketed_rung(spec)) spec.selection = Selection::production;
+  return spec;
+}
+
+}  // namespace lsecheck

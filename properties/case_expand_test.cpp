@@ -1,0 +1,117 @@
+#include "properties/case_expand.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "properties/case_draw.h"
+#include "properties/case_limits.h"
+#include "properties/expanded_rows.h"
+
+namespace lsecheck {
+namespace {
+
+using namespace expanded;
+
+TEST(CaseExpand, ShapesFollowTheSpec) {
+  const CaseTensors tensors = expand(base_spec());
+  EXPECT_EQ(tensors.spec, base_spec());
+  EXPECT_EQ(tensors.lse_partial.size(), 37u * 18u);
+  EXPECT_EQ(tensors.o_partial.size(), 37u * 18u * 64u);
+}
+
+TEST(CaseExpand, IsAPureFunction) {
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    const CaseSpec spec = draw_spec(1, i, {});
+    const CaseTensors a = expand(spec), b = expand(spec);
+    EXPECT_TRUE(same_bits(a.lse_partial, b.lse_partial));
+    EXPECT_EQ(a.o_partial, b.o_partial);
+  }
+}
+
+// The bits of a fixed set of cases: a change here needs a new kGeneratorVersion.
+TEST(CaseExpand, BitsArePinned) {
+  std::uint64_t digest = 0xcbf29ce484222325;  // FNV-1a over 32-bit words
+  const auto add = [&](std::uint32_t word) { digest = (digest ^ word) * 0x100000001b3; };
+  for (std::uint64_t i = 0; i < 120; ++i) {
+    const CaseTensors tensors = expand(draw_spec(1, i, {}));
+    for (const float x : tensors.lse_partial) add(std::bit_cast<std::uint32_t>(x));
+    for (const std::uint32_t bits : tensors.o_partial) add(bits);
+  }
+  EXPECT_EQ(digest, 8134032522448653391u);
+}
+
+TEST(CaseExpand, ARowDoesNotDependOnTheNumberOfRows) {
+  for (int regime = 0; regime < kLseRegimeCount; ++regime) {
+    CaseSpec spec = base_spec();
+    spec.lse = static_cast<LseRegime>(regime);
+    spec.values = uses_attention(spec) ? ValueRegime::attention : ValueRegime::cancelling;
+    spec.empties = EmptyPattern::mixed_rows;
+    const CaseTensors many = expand(spec);
+    spec.rows = 2;
+    const CaseTensors few = expand(spec);
+    for (std::size_t rh = 0; rh < spec.rows_heads(); ++rh) {
+      EXPECT_TRUE(same_bits(row_lse(many, rh), row_lse(few, rh))) << name_of(spec.lse);
+      for (std::size_t p = 0; p < spec.num_partitions; ++p) {
+        for (std::size_t d = 0; d < spec.ov_depth; ++d) {
+          ASSERT_EQ(many.o_partial[many.o_index(p, rh, d)], few.o_partial[few.o_index(p, rh, d)]);
+        }
+      }
+    }
+  }
+}
+
+TEST(CaseExpand, OnlyPolicyHoldsNanOrPlusInfLses) {
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    const CaseSpec spec = draw_spec(2, i, {});
+    if (spec.lse == LseRegime::policy) continue;
+    for (const float x : expand(spec).lse_partial) ASSERT_TRUE(std::isfinite(x) || empty(x)) << name_of(spec.lse);
+  }
+}
+
+TEST(CaseExpand, OnlyNonfiniteHoldsNanOrInfValuesOutsideEmptyPartitions) {
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    const CaseSpec spec = draw_spec(2, i, {});
+    const CaseTensors tensors = expand(spec);
+    std::size_t nonfinite = 0;
+    for (std::size_t k = 0; k < tensors.o_partial.size(); ++k) {
+      const float lse = tensors.lse_partial[k / spec.ov_depth];
+      if (!empty(lse) && !is_finite(spec.partial, tensors.o_partial[k])) ++nonfinite;
+    }
+    const bool some_present =
+        std::any_of(tensors.lse_partial.begin(), tensors.lse_partial.end(), [](float x) { return !empty(x); });
+    EXPECT_EQ(nonfinite > 0, spec.values == ValueRegime::nonfinite && some_present) << name_of(spec.values);
+  }
+}
+
+std::string refusal(CaseSpec spec) {
+  try {
+    expand(spec);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(CaseExpand, BadSpecsAreRefusedByName) {
+  const auto with = [](auto change) {
+    CaseSpec spec;
+    change(spec);
+    return refusal(spec);
+  };
+  EXPECT_EQ(with([](CaseSpec& s) { s.num_partitions = 161; }), "num_partitions 161 is outside 1..160");
+  EXPECT_EQ(with([](CaseSpec& s) { s.heads = 0; }), "heads is 0; it must be at least 1");
+  EXPECT_EQ(with([](CaseSpec& s) { s.ov_depth = 100; }),
+            "ov_depth 100 has no kernel; use one of 64 72 80 96 128 160 192 224 256 512");
+  EXPECT_EQ(with([](CaseSpec& s) { s.rows = 0xffffffff; }),
+            "rows * heads 4294967295 is too large for one case; at most 262144 at this num_partitions and ov_depth");
+  EXPECT_EQ(with([](CaseSpec& s) { s.out = DType::f32; }),
+            "partial type bf16 does not go with out type f32; use the out type or f32");
+}
+
+}  // namespace
+}  // namespace lsecheck

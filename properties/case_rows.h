@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "properties/case_spec.h"
+#include "properties/philox.h"
+
+// The pieces expand() is made of. A row-head rh = row * heads + head draws from streams of its own, keyed by
+// (spec.seed, purpose, rh): it is the same row whatever the other rows are.
+namespace lsecheck {
+
+enum class DrawPurpose : std::uint32_t {
+  empties = 1,
+  lse,
+  policy,
+  value_row,
+  value,
+  garbage,
+  attention_launch,
+  attention_window,
+  attention_query,
+  attention_key,
+  attention_value
+};
+
+inline PhiloxStream stream_for(const CaseSpec& spec, DrawPurpose purpose, std::uint64_t index) {
+  return PhiloxStream(spec.seed, static_cast<std::uint32_t>(purpose), index);
+}
+// Index of partition p of row-head rh: rh < 2^48 and p < 2^16.
+inline std::uint64_t partition_index(std::uint64_t rh, std::size_t p) {
+  return rh << 16 | p;
+}
+
+// A partition, half the time one beside a 32-lane slot boundary or the last.
+std::size_t draw_partition(PhiloxStream& stream, std::size_t num_partitions);
+
+// [P] booleans: the empty partitions of one row-head.
+std::vector<std::uint8_t> draw_empties(const CaseSpec& spec, std::uint64_t rh);
+
+// [P] finite LSEs (log2 domain). Not for LseRegime::attention; LseRegime::policy starts from narrow.
+std::vector<float> draw_lse_row(const CaseSpec& spec, std::uint64_t rh);
+
+// Puts NaN, +inf and -inf into one row's LSEs.
+void overlay_policy(const CaseSpec& spec, std::uint64_t rh, std::span<float> lse);
+
+// [P, ov_depth] values for every partition, in f32, not yet rounded to the partial type; finite ones stay finite under
+// that rounding. lse: the row's final LSEs; what is drawn for empty partitions is replaced later. Not for
+// ValueRegime::attention.
+std::vector<float> draw_value_row(const CaseSpec& spec, std::uint64_t rh, std::span<const float> lse);
+
+// The whole case at once (heads share keys and values): lse [P, rows, heads], -inf where a partition has no tiles;
+// o [P, rows, heads, ov_depth] not yet rounded to the partial type, 0 where empty.
+struct AttentionPartials {
+  std::vector<float> lse;
+  std::vector<float> o;
+};
+AttentionPartials compute_attention(const CaseSpec& spec);
+
+}  // namespace lsecheck

@@ -1,0 +1,158 @@
+#include "properties/failure_shrink.h"
+
+#include <rapidcheck/seq/Transform.h>
+#include <rapidcheck/shrinkable/Create.h>
+#include <rapidcheck/shrinkable/Operations.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/case_expand.h"
+#include "properties/case_shrink.h"
+#include "properties/run_case.h"
+#include "properties/tensor_edits.h"
+#include "reference/float_format.h"
+
+namespace lsecheck {
+
+namespace {
+
+constexpr int kSpecTries = 250;
+constexpr int kTensorTries = 1500;
+
+bool fails(const LawOutcome& outcome) {
+  return outcome.status == LawOutcome::Status::fails;
+}
+
+// Tries a change and keeps it while the law still fails.
+class TensorShrinker {
+ public:
+  TensorShrinker(CaseTensors tensors, const Law& law, Reference& reference)
+      : best_(std::move(tensors)), law_(law), reference_(reference) {}
+
+  CaseTensors take() { return std::move(best_); }
+  const CaseTensors& best() const { return best_; }
+
+  bool keep_if_failing(CaseTensors candidate) {
+    if (tries_ >= kTensorTries) return false;
+    if (candidate.lse_partial.empty() || kernel_of(candidate.spec).refuse(shape_of(candidate.spec))) return false;
+    ++tries_;
+    if (!fails(check_guarded(law_, candidate, reference_))) return false;
+    best_ = std::move(candidate);
+    return true;
+  }
+
+ private:
+  CaseTensors best_;
+  const Law& law_;
+  Reference& reference_;
+  int tries_ = 0;
+};
+
+// Removes runs of partitions (or rows), halves first, single ones last.
+template <class Remap>
+void remove_runs(TensorShrinker& shrinker, std::size_t count, const Remap& remap) {
+  for (std::size_t run = count / 2; run >= 1; run /= 2) {
+    for (std::size_t begin = 0; begin < count && count > 1;) {
+      std::vector<std::int64_t> kept;
+      for (std::size_t i = 0; i < count; ++i) {
+        if (i < begin || i >= begin + run) kept.push_back(static_cast<std::int64_t>(i));
+      }
+      if (!kept.empty() && shrinker.keep_if_failing(remap(shrinker.best(), kept))) {
+        count = kept.size();
+      } else {
+        begin += run;
+      }
+    }
+  }
+}
+
+// Simpler stand-ins for an LSE or a value, simplest first. A finite value's own truncations come last.
+std::vector<double> simpler_values(double value, DType type) {
+  std::vector<double> simpler;
+  if (!std::isfinite(value)) return {0.0};
+  for (const double candidate : {0.0, 1.0, -1.0, std::trunc(value)}) simpler.push_back(candidate);
+  int exponent = 0;
+  const double significand = std::frexp(value, &exponent);
+  for (int bits = 1; bits < format_of(type).precision; bits *= 2) {
+    simpler.push_back(std::ldexp(std::trunc(std::ldexp(significand, bits)), exponent - bits));
+  }
+  const auto same = std::find(simpler.begin(), simpler.end(), value);
+  simpler.erase(same, simpler.end());
+  return simpler;
+}
+
+void shrink_lses(TensorShrinker& shrinker) {
+  const auto for_all = [&](auto change) {
+    CaseTensors candidate = shrinker.best();
+    for (float& lse : candidate.lse_partial) {
+      if (std::isfinite(lse)) lse = change(lse);
+    }
+    shrinker.keep_if_failing(std::move(candidate));
+  };
+  for_all([](float lse) { return std::trunc(lse); });
+  for_all([](float) { return 0.0F; });
+  for (std::size_t i = 0; i < shrinker.best().lse_partial.size(); ++i) {
+    const float lse = shrinker.best().lse_partial[i];
+    if (!std::isfinite(lse)) continue;
+    for (const double simpler : simpler_values(lse, DType::f32)) {
+      CaseTensors candidate = shrinker.best();
+      candidate.lse_partial[i] = static_cast<float>(simpler);
+      if (shrinker.keep_if_failing(std::move(candidate))) break;
+    }
+  }
+}
+
+// Blocks of values at once, whole tensor first, then halves; single elements only as far as the tries reach.
+void shrink_values(TensorShrinker& shrinker) {
+  const DType type = shrinker.best().spec.partial;
+  const std::size_t count = shrinker.best().o_partial.size();
+  for (std::size_t block = count; block >= 1; block /= 2) {
+    for (std::size_t begin = 0; begin < count; begin += block) {
+      const auto first = shrinker.best().o_partial.begin() + static_cast<std::ptrdiff_t>(begin);
+      const auto last = first + static_cast<std::ptrdiff_t>(std::min(block, count - begin));
+      const double sample = decode(type, *std::max_element(first, last));
+      if (std::all_of(first, last, [](std::uint32_t bits) { return bits == 0; })) continue;
+      for (const double simpler : simpler_values(sample, type)) {
+        CaseTensors candidate = shrinker.best();
+        for (std::size_t i = begin; i < std::min(begin + block, count); ++i) {
+          candidate.o_partial[i] = round_to_nearest_even(type, simpler);
+        }
+        if (candidate.o_partial == shrinker.best().o_partial) continue;
+        if (shrinker.keep_if_failing(std::move(candidate))) break;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+ShrunkSpec shrink_spec(const CaseSpec& spec, const Law& law, Reference& reference) {
+  int tries = 0;
+  const auto still_fails = [&](const CaseSpec& candidate) {
+    if (tries >= kSpecTries) return false;
+    ++tries;
+    return fails(check_guarded(law, bucketed(expand(candidate)), reference));
+  };
+  const auto shrinkable = rc::shrinkable::shrinkRecur(
+      spec, [](const CaseSpec& from) { return rc::seq::fromContainer(shrink_candidates(from)); });
+  const CaseSpec smallest = rc::shrinkable::findLocalMin(shrinkable, still_fails).first;
+  return {smallest, check_guarded(law, bucketed(expand(smallest)), reference)};
+}
+
+CaseTensors shrink_tensors(const CaseTensors& tensors, const Law& law, Reference& reference) {
+  TensorShrinker shrinker(bucketed(tensors), law, reference);
+  remove_runs(shrinker, shrinker.best().spec.rows_heads(),
+              [](const CaseTensors& from, const auto& kept) { return remap_rows(from, kept); });
+  remove_runs(shrinker, shrinker.best().spec.num_partitions,
+              [](const CaseTensors& from, const auto& kept) { return remap_partitions(from, kept); });
+  for (const int depth : kernel_of(tensors.spec).depths()) {
+    if (depth >= shrinker.best().spec.ov_depth) break;
+    if (shrinker.keep_if_failing(with_depth(shrinker.best(), static_cast<std::uint16_t>(depth)))) break;
+  }
+  shrink_lses(shrinker);
+  shrink_values(shrinker);
+  return shrinker.take();
+}
+
+}  // namespace lsecheck

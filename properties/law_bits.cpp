@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/law_tools.h"
+#include "properties/tensor_edits.h"
+
+// The laws that compare outputs of two runs with each other.
+namespace lsecheck {
+
+namespace {
+
+// Runs two cases (and variants) that must agree and compares them.
+LawOutcome compare_runs(const CaseTensors& first, const RunOptions& first_options, const CaseTensors& second,
+                        const RunOptions& second_options, BitComparison comparison, const std::string& what) {
+  const KernelRun expected = run_kernel(first, first_options);
+  if (expected.fault) return LawOutcome::fail(*expected.fault);
+  const KernelRun got = run_kernel(second, second_options);
+  if (got.fault) return LawOutcome::fail(fmt::format("{}: {}", what, *got.fault));
+  const auto difference =
+      first_difference(first.spec.out, first.spec.ov_depth, expected.out_bits, got.out_bits, comparison);
+  return difference ? LawOutcome::fail(fmt::format("{}: {}", what, *difference)) : LawOutcome::pass();
+}
+
+std::uint32_t garbage_bits(DType type, std::uint64_t kind, std::uint32_t random) {
+  const std::uint32_t infinity = round_to_nearest_even(type, INFINITY);
+  switch (kind) {
+    case 0:
+      return garbage_nan(type);
+    case 1:
+      return infinity;
+    case 2:
+      return round_to_nearest_even(type, -INFINITY);
+    default:
+      return type == DType::f32 ? random : random & 0xffffU;
+  }
+}
+
+}  // namespace
+
+LawOutcome check_garbage_ignored(const CaseTensors& tensors, Reference&) {
+  PhiloxStream random = law_stream(tensors, LawId::garbage_ignored);
+  CaseTensors emptied = tensors;
+  const std::size_t pairs = emptied.lse_partial.size();
+  // At least one pair is made empty, more in larger cases.
+  for (std::size_t i = 0; i <= pairs / 4; ++i) emptied.lse_partial[random.below(pairs)] = -INFINITY;
+  CaseTensors other = emptied;
+  const std::size_t depth = tensors.spec.ov_depth;
+  for (std::size_t pair = 0; pair < pairs; ++pair) {
+    if (emptied.lse_partial[pair] != -INFINITY) continue;
+    const std::uint64_t kind = random.below(4);
+    for (std::size_t d = 0; d < depth; ++d) {
+      other.o_partial[pair * depth + d] = garbage_bits(tensors.spec.partial, kind, random.next_u32());
+      emptied.o_partial[pair * depth + d] = 0;
+    }
+  }
+  return compare_runs(emptied, {}, other, {}, BitComparison::zero_signs_and_nans_alike,
+                      "zeros under the empty partitions, then garbage");
+}
+
+LawOutcome check_single_partition(const CaseTensors& tensors, Reference&) {
+  if (tensors.spec.unit.kind != sfu::UnitKind::h200)
+    return LawOutcome::skip("needs lg2(1) = 0 and ex2(0) = 1: sfu h200");
+  PhiloxStream random = law_stream(tensors, LawId::single_partition);
+  const CaseSpec& spec = tensors.spec;
+  CaseTensors single = tensors;
+  std::vector<std::uint32_t> expected;
+  for (std::size_t rh = 0; rh < spec.rows_heads(); ++rh) {
+    const std::size_t kept = random.below(spec.num_partitions);
+    for (std::size_t p = 0; p < spec.num_partitions; ++p) {
+      float& lse = single.lse_partial[single.lse_index(p, rh)];
+      if (p != kept) {
+        lse = -INFINITY;
+      } else if (!std::isfinite(lse)) {
+        lse = 3.5F;
+      }
+    }
+    for (std::size_t d = 0; d < spec.ov_depth; ++d) {
+      const std::uint32_t bits = single.o_partial[single.o_index(kept, rh, d)];
+      expected.push_back(round_to_nearest_even(spec.out, decode(spec.partial, bits)));
+    }
+  }
+  const KernelRun run = run_kernel(single);
+  if (run.fault) return LawOutcome::fail(*run.fault);
+  const auto difference =
+      first_difference(spec.out, spec.ov_depth, expected, run.out_bits, BitComparison::zero_signs_and_nans_alike);
+  return difference ? LawOutcome::fail("the only non-empty partition's value: " + *difference) : LawOutcome::pass();
+}
+
+LawOutcome check_trailing_empties(const CaseTensors& tensors, Reference&) {
+  if (has_special_lse(tensors)) return LawOutcome::skip("NaN or +Inf among the LSEs: slots differ");
+  const int p_max = kernel_of(tensors.spec).p_max();
+  const int num_partitions = tensors.spec.num_partitions;
+  if (num_partitions >= p_max) return LawOutcome::skip("P is already the largest");
+  PhiloxStream random = law_stream(tensors, LawId::trailing_empties);
+  // Half of the time to the next slot of the warp, where the lane's slot count changes.
+  const int next_slot = std::min(p_max, (num_partitions / 32 + 1) * 32 + 1);
+  const auto target = random.chance(1, 2) ? static_cast<std::uint64_t>(next_slot)
+                                          : static_cast<std::uint64_t>(random.between(num_partitions + 1, p_max));
+  std::vector<std::int64_t> sources = all_partitions(tensors);
+  sources.resize(target, kNoSource);
+  return compare_runs(tensors, {}, remap_partitions(tensors, sources), {}, BitComparison::zero_signs_and_nans_alike,
+                      fmt::format("P = {} with trailing empties up to {}", num_partitions, target));
+}
+
+LawOutcome check_negation(const CaseTensors& tensors, Reference&) {
+  CaseTensors negated = tensors;
+  const std::uint32_t partial_sign = tensors.spec.partial == DType::f32 ? 0x80000000U : 0x8000U;
+  for (std::uint32_t& bits : negated.o_partial) bits ^= partial_sign;
+  const KernelRun run = run_kernel(tensors);
+  if (run.fault) return LawOutcome::fail(*run.fault);
+  KernelRun opposite = run_kernel(negated);
+  if (opposite.fault) return LawOutcome::fail("negated values: " + *opposite.fault);
+  const std::uint32_t out_sign = tensors.spec.out == DType::f32 ? 0x80000000U : 0x8000U;
+  for (std::uint32_t& bits : opposite.out_bits) bits ^= out_sign;
+  const auto difference = first_difference(tensors.spec.out, tensors.spec.ov_depth, run.out_bits, opposite.out_bits,
+                                           BitComparison::zero_signs_and_nans_alike);
+  return difference ? LawOutcome::fail("negated values, output negated back: " + *difference) : LawOutcome::pass();
+}
+
+LawOutcome check_rung_is_runtime(const CaseTensors& tensors, Reference&) {
+  if (has_special_lse(tensors)) return LawOutcome::skip("NaN or +Inf among the LSEs: slots differ");
+  const auto variants = kernel_of(tensors.spec).variants(shape_of(tensors.spec));
+  if (variants.size() < 2)
+    return LawOutcome::skip("P is off the ladder, or the pair of types has no kernel for this rung");
+  for (std::size_t i = 1; i < variants.size(); ++i) {
+    RunOptions first;
+    first.variant = variants[0];
+    RunOptions other;
+    other.variant = variants[i];
+    LawOutcome outcome = compare_runs(tensors, first, tensors, other, BitComparison::every_bit,
+                                      fmt::format("{} against {}", variants[0].name, variants[i].name));
+    if (outcome.status != LawOutcome::Status::holds) return outcome;
+  }
+  return LawOutcome::pass();
+}
+
+LawOutcome check_row_independence(const CaseTensors& tensors, Reference&) {
+  PhiloxStream random = law_stream(tensors, LawId::row_independence);
+  const CaseSpec& spec = tensors.spec;
+  const std::size_t rows_heads = spec.rows_heads();
+  const auto row = static_cast<std::int64_t>(random.below(rows_heads));
+  const auto neighbour = static_cast<std::int64_t>(random.below(rows_heads));
+  RunOptions fixed_variant;
+  fixed_variant.variant = variant_of(spec);
+  const KernelRun whole = run_kernel(tensors, fixed_variant);
+  if (whole.fault) return LawOutcome::fail(*whole.fault);
+  const auto row_of = [&](const KernelRun& run, std::size_t index) {
+    const auto begin = run.out_bits.begin() + static_cast<std::ptrdiff_t>(index * spec.ov_depth);
+    return std::vector<std::uint32_t>(begin, begin + spec.ov_depth);
+  };
+  const std::vector<std::uint32_t> expected = row_of(whole, static_cast<std::size_t>(row));
+  const std::vector<std::vector<std::int64_t>> places{{row}, {kNoSource, row, neighbour}, {neighbour, kNoSource, row}};
+  for (const auto& place : places) {
+    const KernelRun moved = run_kernel(remap_rows(tensors, place), fixed_variant);
+    const auto index =
+        static_cast<std::size_t>(std::find(place.rbegin(), place.rend(), row).base() - place.begin() - 1);
+    const std::string what = fmt::format("row-head {} moved to place {} of {}", row, index, place.size());
+    if (moved.fault) return LawOutcome::fail(what + ": " + *moved.fault);
+    const auto difference =
+        first_difference(spec.out, spec.ov_depth, expected, row_of(moved, index), BitComparison::every_bit);
+    if (difference) return LawOutcome::fail(what + ": " + *difference);
+  }
+  return LawOutcome::pass();
+}
+
+LawOutcome check_every_output_written(const CaseTensors& tensors, Reference&) {
+  RunOptions zeros;
+  zeros.poison = 0x00;
+  return compare_runs(tensors, {}, tensors, zeros, BitComparison::every_bit,
+                      "output memory of NaN bits, then of zeros, before the launch");
+}
+
+LawOutcome check_schedule_order(const CaseTensors& tensors, Reference&) {
+  PhiloxStream random = law_stream(tensors, LawId::schedule_order);
+  RunOptions lockstep;
+  lockstep.schedule = Schedule::lockstep;
+  RunOptions shuffled;
+  shuffled.schedule = Schedule::random;
+  shuffled.schedule_seed = random.next_u64();
+  RunOptions parallel = lockstep;
+  parallel.jobs = 2;
+  for (const auto& [options, what] :
+       {std::pair{shuffled, "threads in another order"}, {parallel, "blocks on two threads"}}) {
+    LawOutcome outcome = compare_runs(tensors, lockstep, tensors, options, BitComparison::every_bit, what);
+    if (outcome.status != LawOutcome::Status::holds) return outcome;
+  }
+  return LawOutcome::pass();
+}
+
+}  // namespace lsecheck

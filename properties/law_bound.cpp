@@ -1,0 +1,191 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/law_tools.h"
+#include "properties/tensor_edits.h"
+#include "reference/bound_arithmetic.h"
+
+// The laws whose derived case has the same exact value, or a value in a known hull: both sides within the bound.
+namespace lsecheck {
+
+LawOutcome check_empty_anywhere(const CaseTensors& tensors, Reference& reference) {
+  if (has_special_lse(tensors)) return LawOutcome::skip("NaN or +Inf among the LSEs");
+  const auto p_max = static_cast<std::size_t>(kernel_of(tensors.spec).p_max());
+  std::vector<std::int64_t> sources = all_partitions(tensors);
+  if (sources.size() >= p_max) return LawOutcome::skip("P is already the largest");
+  PhiloxStream random = law_stream(tensors, LawId::empty_anywhere);
+  const std::uint64_t count = 1 + random.below(std::min<std::uint64_t>(4, p_max - sources.size()));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    sources.insert(sources.begin() + static_cast<std::ptrdiff_t>(random.below(sources.size() + 1)), kNoSource);
+  }
+  const auto fault = graded_run_fault(remap_partitions(tensors, sources), reference,
+                                      fmt::format("{} empty partitions put between the others", count));
+  return fault ? LawOutcome::fail(*fault) : LawOutcome::pass();
+}
+
+LawOutcome check_permutation(const CaseTensors& tensors, Reference& reference) {
+  if (has_special_lse(tensors)) return LawOutcome::skip("NaN or +Inf among the LSEs");
+  if (tensors.spec.num_partitions < 2) return LawOutcome::skip("one partition");
+  PhiloxStream random = law_stream(tensors, LawId::permutation);
+  std::vector<std::int64_t> sources = all_partitions(tensors);
+  for (std::size_t i = sources.size() - 1; i > 0; --i) std::swap(sources[i], sources[random.below(i + 1)]);
+  const auto fault = graded_run_fault(remap_partitions(tensors, sources), reference, "partitions in another order");
+  return fault ? LawOutcome::fail(*fault) : LawOutcome::pass();
+}
+
+LawOutcome check_equal_partitions(const CaseTensors& tensors, Reference& reference) {
+  if (has_special_lse(tensors)) return LawOutcome::skip("NaN or +Inf among the LSEs");
+  PhiloxStream random = law_stream(tensors, LawId::equal_partitions);
+  std::vector<std::int64_t> sources = all_partitions(tensors);
+  const std::int64_t chosen = sources[random.below(sources.size())];
+  std::fill(sources.begin(), sources.end(), chosen);
+  const auto fault = graded_run_fault(remap_partitions(tensors, sources), reference,
+                                      fmt::format("every partition a copy of partition {}", chosen));
+  return fault ? LawOutcome::fail(*fault) : LawOutcome::pass();
+}
+
+LawOutcome check_lse_shift(const CaseTensors& tensors, Reference& reference) {
+  if (has_special_lse(tensors)) return LawOutcome::skip("NaN or +Inf among the LSEs");
+  PhiloxStream random = law_stream(tensors, LawId::lse_shift);
+  const bool negative = random.chance(1, 2);
+  const auto first_exponent = static_cast<int>(random.between(-6, 14));
+  // The first shift from there downwards that is exact for every LSE.
+  for (int exponent = first_exponent; exponent >= -20; --exponent) {
+    const float shift = std::ldexp(negative ? -1.0F : 1.0F, exponent);
+    const auto exact = [shift](float lse) {
+      return lse == -INFINITY ||
+             static_cast<double>(lse + shift) == static_cast<double>(lse) + static_cast<double>(shift);
+    };
+    if (!std::all_of(tensors.lse_partial.begin(), tensors.lse_partial.end(), exact)) continue;
+    CaseTensors shifted = tensors;
+    for (float& lse : shifted.lse_partial) lse += shift;
+    const auto fault = graded_run_fault(shifted, reference, fmt::format("every LSE plus {}", shift));
+    return fault ? LawOutcome::fail(*fault) : LawOutcome::pass();
+  }
+  return LawOutcome::skip("no power of two can be added to every LSE exactly");
+}
+
+LawOutcome check_convexity(const CaseTensors& tensors, Reference&) {
+  const CaseSpec& spec = tensors.spec;
+  const KernelVariant variant = variant_of(spec);
+  const KernelRun run = run_kernel(tensors);
+  if (run.fault) return LawOutcome::fail(*run.fault);
+  bool any_finite_row = false;
+  for (std::size_t rh = 0; rh < spec.rows_heads(); ++rh) {
+    const RowVerdictInput row = row_verdict_input(tensors, variant, rh);
+    if (row.expectation.row_class != RowClass::finite) continue;
+    any_finite_row = true;
+    for (std::size_t d = 0; d < spec.ov_depth; ++d) {
+      if (row.expectation.due[d] != kFinite || row.bound.inf_allowed[d]) continue;
+      double low = INFINITY;
+      double high = -INFINITY;
+      for (std::size_t p = 0; p < spec.num_partitions; ++p) {
+        if (row.expectation.x[p] == -INFINITY) continue;
+        low = std::min(low, row.expectation.a[p * spec.ov_depth + d]);
+        high = std::max(high, row.expectation.a[p * spec.ov_depth + d]);
+      }
+      const double up = add_up(high, row.bound.bound[d]);
+      const double down = sub_down(low, row.bound.bound[d]);
+      const std::uint32_t bits = run.out_bits[rh * spec.ov_depth + d];
+      const double y = decode(spec.out, bits);
+      const bool overflows = up >= overflow_threshold(spec.out) || down <= -overflow_threshold(spec.out);
+      if (!(y >= down && y <= up) && !(std::isinf(y) && overflows)) {
+        return LawOutcome::fail(
+            fmt::format("row-head {}, d {}: {} is outside the hull [{:.9g}, {:.9g}] by more than the bound {:.3g}", rh,
+                        d, describe_value(spec.out, bits), low, high, row.bound.bound[d]));
+      }
+    }
+  }
+  return any_finite_row ? LawOutcome::pass() : LawOutcome::skip("no row with a finite value");
+}
+
+namespace {
+
+// Whether scaling element d's values by 2^k is exact all the way: every product, sum and output stays normal. Products
+// of a weight and a value have 48 bits, so no partial sum other than 0 can be smaller than the smallest product times
+// 2^-48 (and one bit of slack).
+class ScalingPremise {
+ public:
+  ScalingPremise(const CaseSpec& spec, const RowExpectation& row, int k) : spec_(spec), row_(row), k_(k) {
+    weights_ = weights_up(row.x);
+  }
+
+  bool holds(std::size_t d, std::uint32_t out_bits) const {
+    if (row_.due[d] != kFinite) return false;
+    double total = 0;
+    for (std::size_t p = 0; p < weights_.size(); ++p) {
+      const double value = std::abs(row_.a[p * spec_.ov_depth + d]);
+      if (weights_[p] == 0 || value == 0) continue;
+      if (!normal_both_ways(spec_.partial, value)) return false;
+      if (weights_[p] < 0x1p-140) continue;      // flushed for certain: contributes nothing either way
+      if (weights_[p] < 0x1p-110) return false;  // near the flush the computed weight may be anything
+      const double product = weights_[p] * value;
+      if (product * 0x1p-50 < std::ldexp(0x1p-126, std::abs(k_))) return false;
+      total += product;
+    }
+    if (std::ldexp(total, std::abs(k_) + 1) >= max_finite(DType::f32)) return false;
+    const double y = std::abs(decode(spec_.out, out_bits));
+    // By the above a sum is 0 or at least 2^-126: a 0 in bf16 or f32 was a 0 before the cast, one in f16 may be an underflow.
+    if (y == 0) return spec_.out != DType::f16;
+    return normal_both_ways(spec_.out, y);
+  }
+
+ private:
+  // Normal with a factor of two to spare, here and after scaling.
+  bool normal_both_ways(DType type, double value) const {
+    const FloatFormat format = format_of(type);
+    const double scaled = std::ldexp(value, k_);
+    const double low = std::ldexp(2.0, format.min_exponent);
+    const double high = max_finite(type) / 4;
+    return value >= low && scaled >= low && value <= high && scaled <= high;
+  }
+  const CaseSpec& spec_;
+  const RowExpectation& row_;
+  int k_;
+  std::vector<double> weights_;
+};
+
+}  // namespace
+
+LawOutcome check_value_scaling(const CaseTensors& tensors, Reference&) {
+  const CaseSpec& spec = tensors.spec;
+  PhiloxStream random = law_stream(tensors, LawId::value_scaling);
+  const int k = static_cast<int>(random.between(1, 4)) * (random.chance(1, 2) ? 1 : -1);
+  CaseTensors scaled = tensors;
+  for (std::uint32_t& bits : scaled.o_partial) {
+    if (is_finite(spec.partial, bits))
+      bits = round_to_nearest_even(spec.partial, std::ldexp(decode(spec.partial, bits), k));
+  }
+  const KernelRun run = run_kernel(tensors);
+  if (run.fault) return LawOutcome::fail(*run.fault);
+  const KernelRun scaled_run = run_kernel(scaled);
+  if (scaled_run.fault) return LawOutcome::fail("scaled values: " + *scaled_run.fault);
+
+  const KernelVariant variant = variant_of(spec);
+  std::uint64_t compared = 0;
+  std::vector<float> lse;
+  std::vector<std::uint32_t> o;
+  for (std::size_t rh = 0; rh < spec.rows_heads(); ++rh) {
+    const RowExpectation row =
+        kernel_of(spec).expect(shape_of(spec), variant, gather_row(tensors, rh, lse, o), spec.unit.kind);
+    if (row.row_class != RowClass::finite) continue;
+    const ScalingPremise premise(spec, row, k);
+    for (std::size_t d = 0; d < spec.ov_depth; ++d) {
+      const std::size_t i = rh * spec.ov_depth + d;
+      if (!premise.holds(d, run.out_bits[i])) continue;
+      ++compared;
+      const std::uint32_t expected = round_to_nearest_even(spec.out, std::ldexp(decode(spec.out, run.out_bits[i]), k));
+      if (canonical(spec.out, expected) != canonical(spec.out, scaled_run.out_bits[i])) {
+        return LawOutcome::fail(fmt::format("values times 2^{}, row-head {}, d {}: {} became {}, due is {}", k, rh, d,
+                                            describe_value(spec.out, run.out_bits[i]),
+                                            describe_value(spec.out, scaled_run.out_bits[i]),
+                                            describe_value(spec.out, expected)));
+      }
+    }
+  }
+  return compared > 0 ? LawOutcome::pass() : LawOutcome::skip("no element whose products and sums stay normal");
+}
+
+}  // namespace lsecheck

@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "properties/law_tools.h"
+
+// The laws of the special-value contract.
+namespace lsecheck {
+
+LawOutcome check_all_empty_row(const CaseTensors& tensors, Reference&) {
+  PhiloxStream random = law_stream(tensors, LawId::all_empty_row);
+  const CaseSpec& spec = tensors.spec;
+  const std::size_t row = random.below(spec.rows_heads());
+  CaseTensors emptied = tensors;
+  for (std::size_t p = 0; p < spec.num_partitions; ++p) emptied.lse_partial[emptied.lse_index(p, row)] = -INFINITY;
+  const KernelRun before = run_kernel(tensors);
+  if (before.fault) return LawOutcome::fail(*before.fault);
+  const KernelRun after = run_kernel(emptied);
+  if (after.fault) return LawOutcome::fail(fmt::format("row-head {} emptied: {}", row, *after.fault));
+  std::vector<std::uint32_t> expected = before.out_bits;
+  for (std::size_t d = 0; d < spec.ov_depth; ++d) expected[row * spec.ov_depth + d] = 0;
+  const auto difference =
+      first_difference(spec.out, spec.ov_depth, expected, after.out_bits, BitComparison::zero_signs_and_nans_alike);
+  return difference ? LawOutcome::fail(fmt::format("row-head {} emptied, zeros are due there: {}", row, *difference))
+                    : LawOutcome::pass();
+}
+
+namespace {
+
+// Plants one special value: NaN or +Inf beside the row's own LSEs, or NaN alone among empty partitions.
+void plant_special_lse(CaseTensors& tensors, PhiloxStream& random) {
+  const std::size_t row = random.below(tensors.spec.rows_heads());
+  const std::size_t p = random.below(tensors.spec.num_partitions);
+  const std::uint64_t kind = random.below(3);
+  if (kind == 2) {
+    for (std::size_t q = 0; q < tensors.spec.num_partitions; ++q)
+      tensors.lse_partial[tensors.lse_index(q, row)] = -INFINITY;
+  }
+  tensors.lse_partial[tensors.lse_index(p, row)] = kind == 1 ? INFINITY : NAN;
+}
+
+}  // namespace
+
+LawOutcome check_special_values(const CaseTensors& tensors, Reference&) {
+  PhiloxStream random = law_stream(tensors, LawId::special_values);
+  CaseTensors planted = tensors;
+  if (!has_special_lse(tensors)) plant_special_lse(planted, random);
+  for (const Arch arch : kAllArchs) {
+    planted.spec.arch = arch;
+    for (const KernelVariant& variant : kernel_of(planted.spec).variants(shape_of(planted.spec))) {
+      RunOptions options;
+      options.variant = variant;
+      const KernelRun run = run_kernel(planted, options);
+      const std::string what = fmt::format("{}, {} kernel", name_of(arch), variant.name);
+      if (run.fault) return LawOutcome::fail(what + ": " + *run.fault);
+      const CaseGrades grades = grade_classes(planted, variant, run.out_bits);
+      if (grades.violation) {
+        return LawOutcome::fail(fmt::format("{}: row-head {}, d {}: {}", what, grades.violation->row_head,
+                                            grades.violation->depth_index, grades.violation->message));
+      }
+    }
+  }
+  return LawOutcome::pass();
+}
+
+}  // namespace lsecheck

@@ -1,0 +1,72 @@
+#include "properties/law_tools.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/bound_arithmetic.h"
+#include "reference/elementary.h"
+
+namespace lsecheck {
+
+PhiloxStream law_stream(const CaseTensors& tensors, LawId law) {
+  constexpr std::uint32_t kPurposeLaw = 0x4c617773;  // apart from the purposes of case_rows.h and case_draw.cpp
+  return {tensors.spec.seed, kPurposeLaw, static_cast<std::uint64_t>(law)};
+}
+
+std::optional<std::string> graded_run_fault(const CaseTensors& tensors, Reference& reference, const std::string& what) {
+  std::optional<AccuracyMeasurement> measurement;
+  const LawOutcome outcome = check_accuracy(tensors, reference, measurement);
+  if (outcome.status == LawOutcome::Status::holds) return std::nullopt;
+  return fmt::format("{}: {}", what, outcome.message);
+}
+
+std::uint32_t canonical(DType type, std::uint32_t bits) {
+  if (is_nan(type, bits)) return type == DType::f32 ? 0x7fffffffU : 0x7fffU;
+  return decode(type, bits) == 0 ? 0 : bits;
+}
+
+std::optional<std::string> first_difference(DType type, std::size_t depth, const std::vector<std::uint32_t>& expected,
+                                            const std::vector<std::uint32_t>& got, BitComparison comparison) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const bool same = comparison == BitComparison::every_bit ? expected[i] == got[i]
+                                                             : canonical(type, expected[i]) == canonical(type, got[i]);
+    if (!same) {
+      return fmt::format("row-head {}, d {}: {} became {}", i / depth, i % depth, describe_value(type, expected[i]),
+                         describe_value(type, got[i]));
+    }
+  }
+  return std::nullopt;
+}
+
+bool has_special_lse(const CaseTensors& tensors) {
+  return std::any_of(tensors.lse_partial.begin(), tensors.lse_partial.end(),
+                     [](float lse) { return std::isnan(lse) || lse == INFINITY; });
+}
+
+bool row_is_empty(const CaseTensors& tensors, std::size_t row_head) {
+  for (std::size_t p = 0; p < tensors.spec.num_partitions; ++p) {
+    if (tensors.lse_partial[tensors.lse_index(p, row_head)] != -INFINITY) return false;
+  }
+  return true;
+}
+
+std::vector<double> weights_up(std::span<const double> x) {
+  const double m = *std::max_element(x.begin(), x.end());
+  std::vector<double> weights;
+  weights.reserve(x.size());
+  double sum = 0;
+  for (const double x_p : x) {
+    weights.push_back(exp2_double(x_p - m));
+    sum += weights.back();
+  }
+  // exp2_double errs by 2^-50, the rounding of x_p - m by less than 2^-42 where the weight is above 2^-1000; the
+  // absolute part covers smaller ones. An empty partition's weight is exactly 0.
+  for (std::size_t p = 0; p < x.size(); ++p) {
+    if (x[p] != -INFINITY) weights[p] = add_up(mul_up(weights[p] / sum, 1 + 0x1p-39), 0x1p-990);
+  }
+  return weights;
+}
+
+}  // namespace lsecheck

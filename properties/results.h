@@ -1,0 +1,154 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/arch.h"
+#include "properties/case_spec.h"
+#include "reference/float_format.h"
+
+// What a run produces. Everything merges: counts and histograms add, maxima keep the larger value and, at equal value,
+// the smaller case index; so any batch size, number of jobs, resume point or shard split gives the same totals.
+namespace lsecheck {
+
+// Log2-spaced: bin 0 holds exact zeros, bin b >= 1 values in (2^((b-1)/2 - 16), 2^(b/2 - 16)]; the ends collect the
+// rest.
+struct ErrorHistogram {
+  static constexpr int kBins = 80;
+  std::array<std::uint64_t, kBins> count{};
+
+  static int bin_of(double value);
+  static double upper_edge(int bin);
+  void add(double value) { ++count[static_cast<std::size_t>(bin_of(value))]; }
+  void merge(const ErrorHistogram& other);
+};
+
+// The largest value seen and where: enough to replay it and to name the element.
+struct Maximum {
+  double value = -1;  // -1: nothing seen
+  std::uint64_t case_index = 0;
+  std::string token;
+  std::uint64_t row_head = 0;
+  std::uint32_t depth_index = 0;
+  std::uint32_t got_bits = 0;
+  std::uint32_t correctly_rounded_bits = 0;
+
+  void merge(const Maximum& other);
+};
+
+struct MetricStats {
+  ErrorHistogram histogram;
+  Maximum max;
+
+  void merge(const MetricStats& other);
+};
+
+// One line of the accuracy table.
+struct StatKey {
+  std::string kernel;   // "fa4_splitk_combine"
+  std::string variant;  // "rung" or "runtime"
+  std::string arch;
+  std::string unit;  // "h200" or "spec"
+  std::string out;
+  std::string partial;
+  std::string p_class;  // "1", "2-16", "17-32", "33-64", "65-160"
+  std::string lse_regime;
+
+  auto operator<=>(const StatKey&) const = default;
+};
+
+struct StatRow {
+  std::uint64_t cases = 0;
+  std::uint64_t row_heads = 0;
+  std::uint64_t elements = 0;           // graded output elements
+  std::uint64_t correctly_rounded = 0;  // of those, equal to the exact value rounded to nearest even
+  MetricStats ulp, scaled_ulp, steps, bound_use;
+  std::uint64_t digest = 0;  // sum mod 2^64 of a hash of every output element: order-free
+
+  void merge(const StatRow& other);
+};
+
+struct LawKey {
+  std::string kernel;
+  std::string law;
+
+  auto operator<=>(const LawKey&) const = default;
+};
+
+struct LawRow {
+  std::uint64_t checked = 0;         // the law was evaluated
+  std::uint64_t not_applicable = 0;  // drawn for this case, but its premise does not hold there
+  std::uint64_t failed = 0;
+
+  void merge(const LawRow& other);
+};
+
+struct Failure {
+  std::uint64_t case_index = 0;
+  std::string kernel;
+  std::string law;
+  std::string token;        // of the shrunk spec
+  std::string found_token;  // of the case as it was drawn
+  std::string case_file;    // shrunk tensors, .safetensors; empty when it could not be written
+  std::string shape;        // "P=33 rows=1 heads=1 D=64 bf16<-bf16 narrow/normal/none"
+  std::string message;      // bits, exact value, rounded value, ulp: one fact a line
+
+  auto operator<=>(const Failure&) const = default;
+};
+
+struct RunContext {
+  std::string version;  // "0.1.0"
+  std::string commit;
+  std::string compiler;
+  std::string flags;
+  int generator_version = kGeneratorVersion;
+  std::string sfu_table_digest;
+  std::string profile;  // "smoke", ...
+  std::string backend;  // "cpu"
+  std::string arch;     // "sm_100a", or "all"
+  std::string unit;     // "h200" or "spec"
+  std::string schedule;
+  std::string kernel_glob;
+  std::string law_glob;
+  std::uint64_t seed = 0;
+  std::uint64_t cases_requested = 0;
+
+  auto operator<=>(const RunContext&) const = default;
+};
+
+struct RunTotals {
+  std::uint64_t cases = 0;
+  std::uint64_t row_heads = 0;
+  std::uint64_t elements = 0;
+  std::uint64_t failures = 0;
+
+  void merge(const RunTotals& other);
+};
+
+// Coverage of the case classes the merged run is checked for.
+using CoverageCounts =
+    std::map<std::string, std::uint64_t>;  // "lse:narrow", "values:huge", "P>32", "rows_heads>=4,heads>=2"
+
+// Everything but the context; a batch and a whole run have the same shape.
+struct RunResults {
+  RunTotals totals;
+  std::map<StatKey, StatRow> stats;
+  std::map<LawKey, LawRow> laws;
+  CoverageCounts coverage;
+  std::vector<Failure> failures;  // by case index, then law
+
+  void merge(const RunResults& other);
+};
+
+// Receives finished batches in order. commit() is all or nothing: after a crash the sink holds a whole number of
+// batches.
+class ResultSink {
+ public:
+  virtual ~ResultSink() = default;
+  virtual void commit(const RunResults& batch, std::uint64_t next_case_index) = 0;
+};
+
+}  // namespace lsecheck

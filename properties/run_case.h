@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/combine_kernel.h"
+#include "properties/case_tensors.h"
+
+// Executes the kernel of a case and brings back its output bits.
+namespace lsecheck {
+
+struct RunOptions {
+  std::optional<KernelVariant> variant;  // default: the one the case's selection asks for
+  std::uint8_t poison = 0xff;            // what every output byte holds before the launch; 0xff.. is NaN in every type
+  std::optional<Schedule> schedule;      // default: the case's
+  std::uint64_t schedule_seed = 0;
+  unsigned jobs = 1;
+};
+
+struct KernelRun {
+  std::vector<std::uint32_t> out_bits;  // [rows_heads * ov_depth], 16-bit types in the low half
+  std::optional<std::string> fault;     // the executor's, or memory around the output or an input that changed
+};
+
+const CombineKernel& kernel_of(const CaseSpec& spec);
+CombineShape shape_of(const CaseSpec& spec);
+// The variant that the case's selection asks for; the case is not over_bucketed (see bucketed()).
+KernelVariant variant_of(const CaseSpec& spec);
+
+KernelRun run_kernel(const CaseTensors& tensors, const RunOptions& options = {});
+
+}  // namespace lsecheck

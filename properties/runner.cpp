@@ -1,0 +1,224 @@
+#include "properties/runner.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+#include "kernels/registry.h"
+#include "properties/case_coverage.h"
+#include "properties/case_expand.h"
+#include "properties/case_file.h"
+#include "properties/failure_shrink.h"
+#include "properties/run_case.h"
+#include "properties/tensor_edits.h"
+#include "properties/token.h"
+
+namespace lsecheck {
+
+namespace {
+
+// Failures of one batch that are shrunk; the others are recorded as drawn. A broken kernel fails most cases, and a few
+// small ones tell as much.
+constexpr std::size_t kShrunkPerBatch = 8;
+
+// Laws tried in addition to accuracy until two of them apply.
+constexpr std::size_t kExtraLaws = 2;
+
+std::string p_class_of(int num_partitions) {
+  if (num_partitions == 1) return "1";
+  if (num_partitions <= 16) return "2-16";
+  if (num_partitions <= 32) return "17-32";
+  return num_partitions <= 64 ? "33-64" : "65-160";
+}
+
+std::uint64_t splitmix64(std::uint64_t z) {
+  z += 0x9E3779B97F4A7C15ULL;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  return z ^ (z >> 31);
+}
+
+// Adds the elements of one accuracy measurement to a line of the accuracy table.
+void add_measurement(StatRow& row, const CaseTensors& tensors, const AccuracyMeasurement& measured,
+                     std::uint64_t case_index, const std::string& token) {
+  const std::size_t depth = tensors.spec.ov_depth;
+  const auto add = [&](MetricStats& metric, double value, std::size_t i) {
+    metric.histogram.add(value);
+    if (!(value > metric.max.value)) return;
+    metric.max = {value,
+                  case_index,
+                  token,
+                  i / depth,
+                  static_cast<std::uint32_t>(i % depth),
+                  measured.out_bits[i],
+                  measured.grades.grades[i].correctly_rounded};
+  };
+  ++row.cases;
+  row.row_heads += tensors.spec.rows_heads();
+  for (std::size_t i = 0; i < measured.out_bits.size(); ++i) {
+    row.digest += splitmix64((splitmix64(case_index) + i) ^ (std::uint64_t{measured.out_bits[i]} << 32));
+    if (!measured.grades.graded[i]) continue;
+    const ElementGrade& grade = measured.grades.grades[i];
+    ++row.elements;
+    row.correctly_rounded += grade.steps == 0;
+    add(row.ulp, grade.ulp, i);
+    add(row.scaled_ulp, grade.scaled_ulp, i);
+    add(row.steps, static_cast<double>(grade.steps), i);
+    add(row.bound_use, grade.bound_use, i);
+  }
+}
+
+Failure shrunk_failure(Failure failure, const CaseSpec& spec, const Law& law, const std::string& directory,
+                       Reference& reference) {
+  const ShrunkSpec shrunk = shrink_spec(spec, law, reference);
+  failure.token = format_token({static_cast<std::uint8_t>(law.id), shrunk.spec});
+  failure.shape = describe_spec(shrunk.spec);
+  failure.message = shrunk.outcome.message;
+  if (directory.empty()) return failure;
+  const CaseTensors tensors = shrink_tensors(expand(shrunk.spec), law, reference);
+  std::filesystem::create_directories(directory);
+  const std::string path = fmt::format("{}/case-{}-{}.safetensors", directory, failure.case_index, law.name);
+  save_case(path, {tensors, std::string(law.name), failure.token, kGeneratorVersion});
+  failure.case_file = path;
+  return failure;
+}
+
+// Evaluates cases [begin, end) on `jobs` threads; results come back in case order.
+std::vector<RunResults> evaluate_range(const RunConfig& config, std::uint64_t begin, std::uint64_t end,
+                                       const std::vector<const Law*>& laws,
+                                       std::vector<std::unique_ptr<Reference>>& references) {
+  std::vector<RunResults> results(end - begin);
+  std::vector<std::exception_ptr> errors(references.size());
+  std::atomic<std::uint64_t> next{begin};
+  const auto work = [&](std::size_t job) {
+    try {
+      for (std::uint64_t i = next++; i < end; i = next++) {
+        results[i - begin] = evaluate_case(draw_spec(config.seed, i, config.limits), i, laws, *references[job]);
+      }
+    } catch (...) {
+      errors[job] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t job = 1; job < references.size(); ++job) threads.emplace_back(work, job);
+    work(0);
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+  return results;
+}
+
+}  // namespace
+
+std::string describe_spec(const CaseSpec& spec) {
+  return fmt::format("P={} rows={} heads={} D={} {}<-{} {} {} lse:{} values:{} empties:{} garbage:{} sfu:{} {}",
+                     spec.num_partitions, spec.rows, spec.heads, spec.ov_depth, name_of(spec.out),
+                     name_of(spec.partial), name_of(spec.arch), name_of(spec.selection), name_of(spec.lse),
+                     name_of(spec.values), name_of(spec.empties), name_of(spec.garbage), name_of(spec.unit.kind),
+                     name_of(spec.schedule));
+}
+
+std::vector<const Law*> matching_laws(const std::string& law_glob) {
+  std::vector<const Law*> laws;
+  for (const Law& law : all_laws()) {
+    if (fnmatch(law_glob.c_str(), std::string(law.name).c_str(), 0) == 0) laws.push_back(&law);
+  }
+  if (laws.empty()) {
+    throw std::invalid_argument(fmt::format("no law matches '{}'; `lsecheck list laws` names them", law_glob));
+  }
+  return laws;
+}
+
+RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const std::vector<const Law*>& laws,
+                         Reference& reference) {
+  RunResults results;
+  const CaseTensors tensors = bucketed(expand(spec));
+  const std::string kernel(name_of(spec.kernel));
+  results.totals.cases = 1;
+  results.totals.row_heads = spec.rows_heads();
+  for (const std::string& name : coverage_classes(spec)) ++results.coverage[name];
+
+  const auto record = [&](const Law& law, const LawOutcome& outcome) {
+    LawRow& row = results.laws[{kernel, std::string(law.name)}];
+    if (outcome.status == LawOutcome::Status::not_applicable) {
+      ++row.not_applicable;
+      return;
+    }
+    ++row.checked;
+    if (outcome.status != LawOutcome::Status::fails) return;
+    ++row.failed;
+    ++results.totals.failures;
+    const std::string token = format_token({static_cast<std::uint8_t>(law.id), spec});
+    results.failures.push_back(
+        {case_index, kernel, std::string(law.name), token, token, "", describe_spec(spec), outcome.message});
+  };
+
+  std::vector<const Law*> others = laws;
+  if (others.front()->id == LawId::accuracy) {
+    others.erase(others.begin());
+    std::optional<AccuracyMeasurement> measured;
+    const LawOutcome outcome = check_accuracy(tensors, reference, measured);
+    record(*find_law("accuracy"), outcome);
+    if (measured) {
+      const StatKey key{kernel,
+                        measured->variant.name,
+                        std::string(name_of(spec.arch)),
+                        std::string(name_of(spec.unit.kind)),
+                        std::string(name_of(spec.out)),
+                        std::string(name_of(spec.partial)),
+                        p_class_of(tensors.spec.num_partitions),
+                        std::string(name_of(spec.lse))};
+      StatRow& row = results.stats[key];
+      add_measurement(row, tensors, *measured, case_index,
+                      format_token({static_cast<std::uint8_t>(LawId::accuracy), spec}));
+      results.totals.elements = row.elements;
+    }
+  }
+  // Two further laws by index; one whose premise the case lacks gives way to the next.
+  std::size_t applied = 0;
+  for (std::size_t step = 0; step < others.size() && applied < kExtraLaws; ++step) {
+    const Law& law = *others[(kExtraLaws * case_index + step) % others.size()];
+    const LawOutcome outcome = check_guarded(law, tensors, reference);
+    record(law, outcome);
+    applied += outcome.status != LawOutcome::Status::not_applicable;
+  }
+  return results;
+}
+
+RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<void(const RunProgress&)>& progress) {
+  const std::vector<const Law*> laws = matching_laws(config.law_glob);
+  std::vector<std::unique_ptr<Reference>> references;
+  for (unsigned job = 0; job < std::max(1U, config.jobs); ++job) references.push_back(make_exact_reference());
+
+  const auto started = std::chrono::steady_clock::now();
+  RunProgress done{config.first_case, 0, config.earlier_failures};
+  while (done.next_case < config.cases) {
+    const std::uint64_t end = std::min(done.next_case + kBatchCases, config.cases);
+    RunResults batch;
+    for (const RunResults& one : evaluate_range(config, done.next_case, end, laws, references)) batch.merge(one);
+    for (std::size_t i = 0; i < std::min(batch.failures.size(), kShrunkPerBatch); ++i) {
+      Failure& failure = batch.failures[i];
+      failure = shrunk_failure(failure, draw_spec(config.seed, failure.case_index, config.limits),
+                               *find_law(failure.law), config.failure_directory, *references[0]);
+    }
+    sink.commit(batch, end);
+    done = {end, done.cases + batch.totals.cases, done.failures + batch.totals.failures};
+    progress(done);
+    if (done.failures >= config.max_failures) return RunEnd::too_many_failures;
+    if (config.time && std::chrono::steady_clock::now() - started >= *config.time && end < config.cases) {
+      return RunEnd::out_of_time;
+    }
+  }
+  return RunEnd::finished;
+}
+
+}  // namespace lsecheck

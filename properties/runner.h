@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/case_draw.h"
+#include "properties/laws.h"
+#include "properties/results.h"
+
+// Draws cases, holds the laws against them and collects what was measured. Which cases run and every result byte follow
+// from the config; jobs and time only decide how fast, and at which batch boundary, the fixed sequence stops.
+namespace lsecheck {
+
+struct RunConfig {
+  std::string profile;
+  std::uint64_t seed = 0;
+  std::uint64_t cases = 0;       // length of the sequence
+  std::uint64_t first_case = 0;  // where a resumed run goes on
+  std::uint64_t earlier_failures = 0;  // of the part before first_case
+  std::string kernel_glob = "*";
+  std::string law_glob = "*";
+  DrawLimits limits;
+  unsigned jobs = 1;
+  std::string failure_directory;    // where shrunk cases are written; created when the first failure is
+  std::uint64_t max_failures = 20;  // the run stops at the end of the batch that reaches it
+  std::optional<std::chrono::steady_clock::duration> time;
+};
+
+inline constexpr std::uint64_t kBatchCases = 64;
+
+struct RunProgress {
+  std::uint64_t next_case = 0;
+  std::uint64_t cases = 0;
+  std::uint64_t failures = 0;
+};
+
+enum class RunEnd : std::uint8_t { finished, out_of_time, too_many_failures };
+
+// Laws of law_glob that a case draws from besides accuracy; throws std::invalid_argument when a glob matches nothing.
+std::vector<const Law*> matching_laws(const std::string& law_glob);
+
+RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<void(const RunProgress&)>& progress);
+
+// What one case contributes; failures hold the case as drawn, not yet shrunk.
+RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const std::vector<const Law*>& laws,
+                         Reference& reference);
+
+// "P=33 rows=2 heads=1 D=64 bf16<-bf16 sm_100a production narrow/normal/none/nan h200 lockstep".
+std::string describe_spec(const CaseSpec& spec);
+
+}  // namespace lsecheck

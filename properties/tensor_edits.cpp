@@ -1,0 +1,101 @@
+#include "properties/tensor_edits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "properties/case_limits.h"
+
+namespace lsecheck {
+
+namespace {
+
+CaseTensors empty_like(const CaseSpec& spec) {
+  CaseTensors result;
+  result.spec = spec;
+  const std::size_t pairs = spec.num_partitions * spec.rows_heads();
+  result.lse_partial.assign(pairs, -std::numeric_limits<float>::infinity());
+  result.o_partial.assign(pairs * spec.ov_depth, garbage_nan(spec.partial));
+  return result;
+}
+
+void copy_row(const CaseTensors& from, std::size_t p, std::size_t rh, CaseTensors& to, std::size_t to_p,
+              std::size_t to_rh) {
+  to.lse_partial[to.lse_index(to_p, to_rh)] = from.lse_partial[from.lse_index(p, rh)];
+  const auto source = from.o_partial.begin() + static_cast<std::ptrdiff_t>(from.o_index(p, rh, 0));
+  std::copy(source, source + to.spec.ov_depth,
+            to.o_partial.begin() + static_cast<std::ptrdiff_t>(to.o_index(to_p, to_rh, 0)));
+}
+
+}  // namespace
+
+std::uint32_t garbage_nan(DType type) {
+  switch (type) {
+    case DType::bf16:
+      return 0xffd5U;
+    case DType::f16:
+      return 0xfed5U;
+    case DType::f32:
+      break;
+  }
+  return 0xffd5aa55U;
+}
+
+CaseTensors remap_partitions(const CaseTensors& tensors, std::span<const std::int64_t> sources) {
+  CaseSpec spec = tensors.spec;
+  spec.num_partitions = static_cast<std::uint16_t>(sources.size());
+  CaseTensors result = empty_like(spec);
+  for (std::size_t p = 0; p < sources.size(); ++p) {
+    if (sources[p] == kNoSource) continue;
+    for (std::size_t rh = 0; rh < spec.rows_heads(); ++rh) {
+      copy_row(tensors, static_cast<std::size_t>(sources[p]), rh, result, p, rh);
+    }
+  }
+  return result;
+}
+
+CaseTensors remap_rows(const CaseTensors& tensors, std::span<const std::int64_t> sources) {
+  CaseSpec spec = tensors.spec;
+  spec.rows = static_cast<std::uint32_t>(sources.size());
+  spec.heads = 1;
+  CaseTensors result = empty_like(spec);
+  for (std::size_t rh = 0; rh < sources.size(); ++rh) {
+    for (std::size_t p = 0; p < spec.num_partitions; ++p) {
+      if (sources[rh] == kNoSource) {
+        result.lse_partial[result.lse_index(p, rh)] = std::numeric_limits<float>::quiet_NaN();
+      } else {
+        copy_row(tensors, p, static_cast<std::size_t>(sources[rh]), result, p, rh);
+      }
+    }
+  }
+  return result;
+}
+
+CaseTensors with_depth(const CaseTensors& tensors, std::uint16_t depth) {
+  CaseSpec spec = tensors.spec;
+  spec.ov_depth = depth;
+  CaseTensors result = empty_like(spec);
+  for (std::size_t p = 0; p < spec.num_partitions; ++p) {
+    for (std::size_t rh = 0; rh < spec.rows_heads(); ++rh) copy_row(tensors, p, rh, result, p, rh);
+  }
+  return result;
+}
+
+std::vector<std::int64_t> all_partitions(const CaseTensors& tensors) {
+  std::vector<std::int64_t> sources(tensors.spec.num_partitions);
+  std::iota(sources.begin(), sources.end(), 0);
+  return sources;
+}
+
+CaseTensors bucketed(CaseTensors tensors) {
+  if (tensors.spec.selection != Selection::over_bucketed) return tensors;
+  const auto rung = over_bucketed_rung(tensors.spec);
+  tensors.spec.selection = Selection::production;
+  if (!rung) return tensors;
+  std::vector<std::int64_t> sources = all_partitions(tensors);
+  sources.resize(static_cast<std::size_t>(*rung), kNoSource);
+  return remap_partitions(tensors, sources);
+}
+
+}  // namespace lsecheck

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// Files as one block of bytes: read with a limit that is checked before anything is allocated, written so that a reader
+// sees the old file or the new one and never a part.
+namespace lsecheck {
+
+enum class FileErrorKind : std::uint8_t {
+  unreadable,   // the file is missing, larger than allowed, or not what it should be: exit code 2
+  environment,  // the disk or the memory failed: exit code 4
+};
+
+// what() is one line that starts with the file's name.
+class FileError : public std::runtime_error {
+ public:
+  FileError(FileErrorKind kind, const std::string& path, const std::string& reason)
+      : std::runtime_error(path + ": " + reason), kind_(kind) {}
+
+  FileErrorKind kind() const { return kind_; }
+  int exit_code() const { return kind_ == FileErrorKind::unreadable ? 2 : 4; }
+
+ private:
+  FileErrorKind kind_;
+};
+
+// Throws FileError: unreadable when the file cannot be opened, is no regular file or holds more than max_bytes.
+std::vector<std::byte> read_whole_file(const std::string& path, std::uint64_t max_bytes);
+
+// Writes the parts one after another to a new file beside `path`, then renames it over `path`. Throws FileError
+// (environment) and leaves `path` as it was.
+void write_file_atomically(const std::string& path, std::span<const std::span<const std::byte>> parts);
+
+}  // namespace lsecheck

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+// The three storage types of the combine kernels, as exact sets of numbers. Everything here is integer or exact double
+// arithmetic; a double holds every value of every type exactly.
+namespace lsecheck {
+
+enum class DType : std::uint8_t { bf16 = 0, f16 = 1, f32 = 2 };
+
+struct FloatFormat {
+  int precision;     // significand bits, the hidden one included: 8, 11, 24
+  int min_exponent;  // exponent of the smallest normal number: -126, -14, -126
+  int max_exponent;  // exponent of the largest finite number: 127, 15, 127
+  int bits;          // storage size: 16, 16, 32
+};
+
+constexpr FloatFormat format_of(DType type) {
+  switch (type) {
+    case DType::bf16:
+      return {8, -126, 127, 16};
+    case DType::f16:
+      return {11, -14, 15, 16};
+    case DType::f32:
+      break;
+  }
+  return {24, -126, 127, 32};
+}
+
+constexpr std::size_t size_of(DType type) {
+  return static_cast<std::size_t>(format_of(type).bits) / 8;
+}
+
+std::string_view name_of(DType type);                     // "bf16", "f16", "f32"
+std::optional<DType> parse_dtype(std::string_view name);  // the inverse; nullopt for anything else
+
+double decode(DType type, std::uint32_t bits);  // exact; NaN for every NaN pattern
+std::uint32_t round_to_nearest_even(
+    DType type,
+    double x);  // one rounding from double; overflow gives Inf, NaN the type's canonical NaN (0x7fff / 0x7fffffff)
+bool is_nan(DType type, std::uint32_t bits);
+bool is_inf(DType type, std::uint32_t bits);
+bool is_finite(DType type, std::uint32_t bits);
+
+// Position on the number line in representable values: consecutive for neighbours, 0 for both zeros, symmetric in sign;
+// Inf is one step past the largest finite value. Not defined for NaN.
+std::int64_t ordinal(DType type, std::uint32_t bits);
+
+double max_finite(DType type);
+double overflow_threshold(DType type);  // max_finite plus half an ulp: what rounds to Inf
+double smallest_subnormal(DType type);
+// ulp at the binade of abs(x), floored at the smallest subnormal (Goldberg). x finite; above the format's range the top
+// binade's ulp.
+double ulp_at(DType type, double x);
+
+}  // namespace lsecheck

@@ -1,0 +1,176 @@
+#include "reports/html_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/accuracy_table.h"
+#include "reports/html_page.h"
+#include "reports/run_summary.h"
+
+namespace lsecheck {
+namespace {
+
+using html::copyable;
+using html::escape;
+using Cells = std::vector<html::TableCell>;
+
+html::TableCell text_cell(const std::string& text) {
+  return {escape(text), ""};
+}
+html::TableCell count_cell(std::uint64_t count) {
+  return {format_count(count), std::to_string(count)};
+}
+
+html::TableCell metric_cell(Metric metric, const MetricSummary& summary) {
+  const Maximum& max = summary.stats.max;
+  std::string content = format_metric(metric, max);
+  if (max.value >= 0) content += "<br><small>" + escape(format_place(summary)) + "</small>";
+  return {content, fmt::format("{}", max.value)};
+}
+
+std::string header_section(const StoredRun& run, const std::vector<std::string>& not_covered) {
+  const Verdict verdict = verdict_of(run);
+  const char* const style = verdict == Verdict::clean ? "clean" : verdict == Verdict::failed ? "failed" : "nothing";
+  std::string text =
+      fmt::format("<h1 class=\"{}\">{}</h1>\n<p>{}</p>\n<p class=\"dim\">{}<br>{}</p>\n", style,
+                  escape(verdict_word(run)), escape(verdict_basis(run)), escape(context_line(run.context)),
+                  escape(run.context.compiler + ", " + run.context.flags));
+  if (const std::string remark = unit_remark(run.context); !remark.empty()) text += "<p>" + escape(remark) + "</p>\n";
+  if (!not_covered.empty()) {
+    text += "<h2>Not covered</h2>\n<ul>";
+    for (const std::string& name : not_covered) text += "<li>" + escape(name) + "</li>";
+    text += "</ul>\n";
+  }
+  return text;
+}
+
+std::string failure_section(const RunResults& results) {
+  if (results.failures.empty()) return "";
+  std::string text = "<h2>Failures</h2>\n";
+  const std::size_t shown = std::min(results.failures.size(), kHtmlFailuresShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Failure& f = results.failures[i];
+    text += fmt::format("<article><h3>{}: law {}, case {}</h3><p>{}</p><pre>{}</pre>{}", escape(f.kernel),
+                        escape(f.law), f.case_index, escape(f.shape), escape(f.message), copyable(repro_line(f.token)));
+    if (!f.case_file.empty()) text += copyable(repro_line(f.case_file));
+    text += "</article>\n";
+  }
+  if (shown < results.failures.size()) {
+    text += fmt::format("<p>{} more failures: the JSON results hold all of them.</p>\n",
+                        format_count(results.failures.size() - shown));
+  }
+  return text;
+}
+
+std::string accuracy_section(const std::vector<AccuracyLine>& lines, bool by_regime) {
+  std::vector<std::string> header{"kernel", "variant", "types", "unit"};
+  if (by_regime) header.emplace_back("LSE regime");
+  const std::size_t left_aligned = header.size();
+  for (const char* name : {"cases", "row-heads", "elements", "% correctly rounded"}) header.emplace_back(name);
+  for (const Metric metric : kAllMetrics) header.push_back(std::string(name_of(metric)) + ", largest seen");
+  std::vector<Cells> rows;
+  for (const AccuracyLine& line : lines) {
+    Cells row{text_cell(line.key.kernel), text_cell(line.key.variant), text_cell(line.key.types()),
+              text_cell(line.key.unit)};
+    if (by_regime) row.push_back(text_cell(line.key.lse_regime));
+    for (const std::uint64_t count : {line.cases, line.row_heads, line.elements}) row.push_back(count_cell(count));
+    const std::string percent = format_percent(line.correctly_rounded, line.elements);
+    row.push_back({percent, percent == "-" ? "-1" : percent});
+    for (const Metric metric : kAllMetrics) row.push_back(metric_cell(metric, line.metric(metric)));
+    rows.push_back(row);
+  }
+  return fmt::format("<h2>{}</h2>\n{}", by_regime ? "Accuracy by LSE regime" : "Accuracy",
+                     html::table(header, rows, left_aligned));
+}
+
+// log2(count + 1) with its fraction interpolated linearly: exact arithmetic, so the page is the same bytes everywhere.
+double log_height(std::uint64_t count) {
+  const double shifted = static_cast<double>(count) + 1;
+  int exponent = 0;
+  const double fraction = std::frexp(shifted, &exponent);
+  return exponent - 1 + (2 * fraction - 1);
+}
+
+std::string tick_of(int bin) {
+  if (bin == 0) return "0";
+  if (bin == ErrorHistogram::kBins - 1) return "inf";
+  return bin % 4 == 0 ? format_value(ErrorHistogram::upper_edge(bin)) : "";
+}
+
+std::string histogram_of(const AccuracyLine& line) {
+  const ErrorHistogram& histogram = line.metric(Metric::ulp).stats.histogram;
+  const auto& count = histogram.count;
+  const auto occupied = [](std::uint64_t n) { return n > 0; };
+  const auto first = std::find_if(count.begin(), count.end(), occupied);
+  if (first == count.end()) return "";
+  const auto last = std::find_if(count.rbegin(), count.rend(), occupied).base();
+  const double highest = log_height(*std::max_element(count.begin(), count.end()));
+  std::vector<html::Bar> bars;
+  for (auto n = first; n != last; ++n) {
+    const int bin = static_cast<int>(n - count.begin());
+    const std::string range = bin == 0 ? "exact" : "up to " + format_value(ErrorHistogram::upper_edge(bin)) + " ulp";
+    bars.push_back({range + ": " + format_count(*n) + " elements", log_height(*n) / highest, tick_of(bin)});
+  }
+  return html::bars(
+      bars, fmt::format("{} {} {}, unit {}", line.key.kernel, line.key.variant, line.key.types(), line.key.unit));
+}
+
+std::string histogram_section(const std::vector<AccuracyLine>& lines) {
+  std::string figures;
+  for (const AccuracyLine& line : lines) figures += histogram_of(line);
+  if (figures.empty()) return "";
+  return "<h2>Error in ulp</h2>\n<p class=\"dim\">Elements by error, both axes logarithmic; each bar is labelled with "
+         "its "
+         "upper edge.</p>\n" +
+         figures;
+}
+
+std::string worst_case_section(const std::vector<AccuracyLine>& lines) {
+  std::vector<Cells> rows;
+  for (const AccuracyLine& line : lines) {
+    for (const Metric metric : kAllMetrics) {
+      const MetricSummary& summary = line.metric(metric);
+      const Maximum& max = summary.stats.max;
+      if (max.value < 0) continue;
+      rows.push_back({text_cell(line.key.kernel),
+                      text_cell(line.key.variant),
+                      text_cell(line.key.types()),
+                      text_cell(name_of(metric)),
+                      metric_cell(metric, summary),
+                      text_cell(summary.place.arch),
+                      count_cell(max.case_index),
+                      count_cell(max.row_head),
+                      count_cell(max.depth_index),
+                      text_cell(format_bits(line.key.out, max.got_bits)),
+                      text_cell(format_bits(line.key.out, max.correctly_rounded_bits)),
+                      {copyable(repro_line(max.token)), ""}});
+    }
+  }
+  return "<h2>Worst cases</h2>\n" + html::table({"kernel", "variant", "types", "metric", "largest seen", "arch", "case",
+                                                 "row-head", "depth", "got", "correctly rounded", "replay"},
+                                                rows, 4);
+}
+
+std::string law_section(const RunResults& results) {
+  std::vector<Cells> rows;
+  for (const auto& [key, row] : results.laws) {
+    rows.push_back({text_cell(key.kernel), text_cell(key.law), count_cell(row.checked), count_cell(row.not_applicable),
+                    count_cell(row.failed)});
+  }
+  return "<h2>Laws</h2>\n" + html::table({"kernel", "law", "checked", "n/a", "failed"}, rows, 2);
+}
+
+}  // namespace
+
+std::string html_report(const StoredRun& run, const std::vector<std::string>& not_covered) {
+  const AccuracyTable table = accuracy_table(run.results);
+  return html::page("lsecheck: " + verdict_word(run), header_section(run, not_covered) + failure_section(run.results) +
+                                                          accuracy_section(table.lines, false) +
+                                                          worst_case_section(table.lines) + law_section(run.results) +
+                                                          accuracy_section(table.regimes, true) +
+                                                          histogram_section(table.lines));
+}
+
+}  // namespace lsecheck

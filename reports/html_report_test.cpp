@@ -1,0 +1,82 @@
+#include "reports/html_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/sample_run.h"
+
+namespace lsecheck {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::size_t occurrences(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(HtmlReportTest, IsOneSelfContainedPage) {
+  const std::string page = html_report(sample_run(100), {});
+  for (const char* outside : {"http:", "https:", "src=", "href=", "url(", "@import", "fetch("}) {
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  }
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, HasSubstr("width=device-width"));
+  EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
+}
+
+TEST(HtmlReportTest, HasEverySectionInOrder) {
+  const std::string page = html_report(sample_run(100), {"P>32"});
+  std::size_t at = 0;
+  for (const char* part : {"<h1 class=\"failed\">FAILED 3</h1>", "<h2>Not covered</h2>", "<li>P&gt;32</li>",
+                           "<h2>Failures</h2>", "lsecheck repro lse1-shrunk5", "<h2>Accuracy</h2>", "largest seen",
+                           "<h2>Worst cases</h2>", "<h2>Laws</h2>", "<h2>Accuracy by LSE regime</h2>", "<svg"}) {
+    const std::size_t found = page.find(part, at);
+    ASSERT_NE(found, std::string::npos) << part;
+    at = found;
+  }
+  EXPECT_EQ(occurrences(page, "<svg"), 4u);  // a histogram for each variant and type pair
+}
+
+TEST(HtmlReportTest, TagsAreBalanced) {
+  const std::string page = html_report(sample_run(100), {"P>32"});
+  for (const char* tag :
+       {"table", "tr", "td", "th", "div", "article", "svg", "rect", "figure", "p", "pre", "button", "ul"}) {
+    const std::string name = tag;
+    const std::size_t opened = occurrences(page, "<" + name + ">") + occurrences(page, "<" + name + " ");
+    EXPECT_EQ(opened, occurrences(page, "</" + name + ">")) << tag;
+  }
+}
+
+TEST(HtmlReportTest, EveryTextOfTheRunIsEscaped) {
+  const std::string attack = "<img onerror=\"x\">'&";
+  StoredRun run;
+  run.context = sample_context();
+  run.context.profile = run.context.compiler = run.context.kernel_glob = attack;
+  run.results.laws[{attack, attack}] = {1, 0, 1};
+  run.results.failures = {{1, attack, attack, attack, attack, attack, attack, attack}};
+  StatRow& row = run.results.stats[{attack, attack, attack, attack, attack, attack, attack, attack}];
+  row.ulp.max.value = 1;
+  row.ulp.max.token = attack;
+  row.ulp.histogram.add(1);
+  const std::string page = html_report(run, {attack});
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, HasSubstr("&lt;img onerror=&quot;x&quot;&gt;&#39;&amp;"));
+}
+
+TEST(HtmlReportTest, ManyFailuresAreCapped) {
+  StoredRun run = sample_run(10);
+  for (std::uint64_t i = 0; i < 1500; ++i) run.results.failures.push_back(sample_failure(1000 + i));
+  const std::string page = html_report(run, {});
+  EXPECT_EQ(occurrences(page, "<article>"), kHtmlFailuresShown);
+  EXPECT_THAT(page, HasSubstr("more failures"));
+}
+
+TEST(HtmlReportTest, AnEmptyRunStillMakesAPage) {
+  EXPECT_THAT(html_report(StoredRun{}, {}), HasSubstr("<h1 class=\"nothing\">NOTHING CHECKED</h1>"));
+}
+
+}  // namespace
+}  // namespace lsecheck

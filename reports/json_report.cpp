@@ -1,0 +1,122 @@
+#include "reports/json_report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "reports/context_fields.h"
+
+namespace lsecheck {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number_of(double value) {
+  return std::isinf(value) ? Json("inf") : Json(value);
+}
+
+Json json_of(const Maximum& maximum) {
+  if (maximum.value < 0) return nullptr;
+  return {{"value", number_of(maximum.value)},
+          {"case_index", maximum.case_index},
+          {"token", maximum.token},
+          {"row_head", maximum.row_head},
+          {"depth_index", maximum.depth_index},
+          {"got_bits", fmt::format("0x{:08x}", maximum.got_bits)},
+          {"correctly_rounded_bits", fmt::format("0x{:08x}", maximum.correctly_rounded_bits)}};
+}
+
+Json json_of(const MetricStats& metric) {
+  Json bins = Json::array();
+  for (std::size_t bin = 0; bin < metric.histogram.count.size(); ++bin) {
+    if (metric.histogram.count[bin] > 0) bins.push_back(Json::array({bin, metric.histogram.count[bin]}));
+  }
+  return {{"largest_seen", json_of(metric.max)}, {"histogram", bins}};
+}
+
+Json json_of(const StatKey& key, const StatRow& row) {
+  return {{"kernel", key.kernel},
+          {"variant", key.variant},
+          {"arch", key.arch},
+          {"unit", key.unit},
+          {"out", key.out},
+          {"partial", key.partial},
+          {"p_class", key.p_class},
+          {"lse_regime", key.lse_regime},
+          {"cases", row.cases},
+          {"row_heads", row.row_heads},
+          {"elements", row.elements},
+          {"correctly_rounded", row.correctly_rounded},
+          {"digest", fmt::format("0x{:016x}", row.digest)},
+          {"ulp", json_of(row.ulp)},
+          {"scaled_ulp", json_of(row.scaled_ulp)},
+          {"steps", json_of(row.steps)},
+          {"bound_use", json_of(row.bound_use)}};
+}
+
+Json json_of(const LawKey& key, const LawRow& row) {
+  return {{"kernel", key.kernel},
+          {"law", key.law},
+          {"checked", row.checked},
+          {"not_applicable", row.not_applicable},
+          {"failed", row.failed}};
+}
+
+Json json_of(const Failure& f) {
+  return {{"case_index", f.case_index},   {"kernel", f.kernel},       {"law", f.law},     {"token", f.token},
+          {"found_token", f.found_token}, {"case_file", f.case_file}, {"shape", f.shape}, {"message", f.message}};
+}
+
+Json json_of(const RunContext& context) {
+  Json json = Json::object();
+  visit_context_fields(context, [&](const char* name, const auto& value) { json[name] = value; });
+  return json;
+}
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// One element a line: a diff of two files names the rows that differ.
+std::string lines_of(const std::vector<Json>& elements) {
+  std::string text = "[";
+  const char* separator = "\n";
+  for (const Json& element : elements) {
+    text += separator + text_of(element);
+    separator = ",\n";
+  }
+  return text + (elements.empty() ? "]" : "\n]");
+}
+
+}  // namespace
+
+std::string results_text(const StoredRun& run) {
+  const RunResults& results = run.results;
+  std::vector<Json> kernels;
+  for (const auto& [key, row] : results.stats) kernels.push_back(json_of(key, row));
+  std::vector<Json> laws;
+  for (const auto& [key, row] : results.laws) laws.push_back(json_of(key, row));
+  std::vector<Json> failures;
+  for (const Failure& failure : results.failures) failures.push_back(json_of(failure));
+  Json coverage = Json::object();
+  for (const auto& [name, cases] : results.coverage) coverage[name] = cases;
+  const Json progress{{"next_case_index", run.next_case_index}, {"finished", run.finished}};
+  const Json summary{{"cases", results.totals.cases},
+                     {"row_heads", results.totals.row_heads},
+                     {"elements", results.totals.elements},
+                     {"failures", results.totals.failures}};
+  return fmt::format(
+      "{{\n\"schema\": \"{}\",\n\"context\": {},\n\"progress\": {},\n\"summary\": {},\n\"kernels\": {},\n\"laws\": "
+      "{},\n"
+      "\"coverage\": {},\n\"failures\": {}\n}}\n",
+      kResultsSchema, text_of(json_of(run.context)), text_of(progress), text_of(summary), lines_of(kernels),
+      lines_of(laws), text_of(coverage), lines_of(failures));
+}
+
+std::string results_text(const RunContext& context, const RunResults& results) {
+  return results_text(StoredRun{context, results, results.totals.cases, true});
+}
+
+}  // namespace lsecheck

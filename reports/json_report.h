@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "reports/stored_run.h"
+
+// The results as JSON, schema "lsecheck.results/1". Keys and rows have one order, doubles are printed so that they read
+// back to the same bits (an infinite error is the string "inf"), nothing depends on time, machine or batching: equal
+// runs give equal bytes.
+//
+//   schema    "lsecheck.results/1"
+//   context   what was run: build, options, seed
+//   progress  next_case_index, finished
+//   summary   cases, row_heads, elements, failures
+//   kernels   a row for each kernel, variant, arch, unit, types, partition class and LSE regime: counts, digest of all
+//   output bits, and per
+//             metric the largest value seen with its place (null: none seen) and the histogram as [bin, count] pairs;
+//             bin 0 holds exact zeros, bin b the errors in (2^((b-1)/2 - 16), 2^(b/2 - 16)], bins 1 and 79 collect the
+//             rest
+//   laws      checked, not_applicable, failed for each kernel and law
+//   coverage  cases of each class
+//   failures  in the order of their cases
+namespace lsecheck {
+
+inline constexpr const char* kResultsSchema = "lsecheck.results/1";
+
+std::string results_text(const StoredRun& run);
+// A run that began at case 0 and came to its end.
+std::string results_text(const RunContext& context, const RunResults& results);
+
+// The inverse. Strict: missing, unknown, repeated or ill-typed members throw StoreError (unreadable), which names
+// `source` and the member.
+StoredRun parse_results(std::string_view text, const std::string& source);
+
+}  // namespace lsecheck

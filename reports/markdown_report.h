@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "reports/stored_run.h"
+
+namespace lsecheck {
+
+inline constexpr std::size_t kMarkdownLimit = (1u << 20) - 1;  // build systems refuse a summary of 1 MiB
+
+// The report as GitHub-flavoured Markdown, at most `limit` bytes (at least 1000): verdict, failures, accuracy, laws,
+// worst cases, regimes. What does not fit is left out in whole blocks and counted at the end.
+std::string markdown_report(const StoredRun& run, const std::vector<std::string>& not_covered,
+                            std::size_t limit = kMarkdownLimit);
+
+}  // namespace lsecheck

@@ -1,0 +1,48 @@
+#include "reports/markdown_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/sample_run.h"
+
+namespace lsecheck {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+TEST(MarkdownReportTest, HasEverySection) {
+  const std::string text = markdown_report(sample_run(100), {"P>32"});
+  EXPECT_THAT(text, StartsWith("# FAILED 3\n"));
+  for (const char* heading : {"## Failures", "## Accuracy\n", "## Laws", "## Not covered",
+                              "## Worst cases (largest seen)", "## Accuracy by LSE regime"}) {
+    EXPECT_THAT(text, HasSubstr(heading));
+  }
+  EXPECT_THAT(text, HasSubstr("```\nlsecheck repro lse1-shrunk5\n"));
+  EXPECT_THAT(text, HasSubstr("* P\\>32\n"));
+  EXPECT_THAT(text, HasSubstr("ulp (largest seen)"));
+  EXPECT_THAT(text, Not(HasSubstr("Left out")));
+}
+
+TEST(MarkdownReportTest, TextOfTheRunIsEscaped) {
+  StoredRun run = sample_run(100);
+  run.results.failures.front().shape = "a|b <script> *c*\n# d";
+  const std::string text = markdown_report(run, {});
+  EXPECT_THAT(text, HasSubstr("a\\|b &lt;script\\> \\*c\\* \\# d"));
+  // The message holds a fence of three backticks.
+  EXPECT_THAT(text, HasSubstr("\n````\nrow-head 0"));
+}
+
+TEST(MarkdownReportTest, StaysUnderTheLimitAndSaysWhatItLeftOut) {
+  StoredRun run = sample_run(100);
+  for (std::uint64_t i = 0; i < 5000; ++i) run.results.failures.push_back(sample_failure(1000 + i));
+  const std::string text = markdown_report(run, {});
+  EXPECT_LT(text.size(), std::size_t{1} << 20);
+  EXPECT_GT(text.size(), (std::size_t{1} << 20) * 9 / 10);
+  EXPECT_THAT(text, HasSubstr("Left out to stay under 1,048,575 bytes: "));
+  EXPECT_LE(markdown_report(run, {}, 1000).size(), 1000u);
+}
+
+}  // namespace
+}  // namespace lsecheck

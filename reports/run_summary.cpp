@@ -1,0 +1,116 @@
+#include "reports/run_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/accuracy_table.h"
+
+namespace lsecheck {
+namespace {
+
+// The law rows, the totals and the list each know about failures; the largest of the three numbers is believed.
+std::uint64_t failure_count(const RunResults& results) {
+  std::uint64_t by_law = 0;
+  for (const auto& [key, row] : results.laws) by_law += row.failed;
+  return std::max({by_law, results.totals.failures, static_cast<std::uint64_t>(results.failures.size())});
+}
+
+std::uint64_t checks(const RunResults& results) {
+  std::uint64_t checked = 0;
+  for (const auto& [key, row] : results.laws) checked += row.checked;
+  return checked;
+}
+
+// Quoted where a shell would see more than one plain word.
+std::string shell_word(const std::string& text) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=+:,@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace
+
+Verdict verdict_of(const StoredRun& run) {
+  if (failure_count(run.results) > 0) return Verdict::failed;
+  return checks(run.results) == 0 ? Verdict::nothing_checked : Verdict::clean;
+}
+
+std::string verdict_word(const StoredRun& run) {
+  switch (verdict_of(run)) {
+    case Verdict::clean:
+      return run.finished ? "CLEAN" : "CLEAN SO FAR";
+    case Verdict::failed:
+      return "FAILED " + format_count(failure_count(run.results));
+    case Verdict::nothing_checked:
+      break;
+  }
+  return "NOTHING CHECKED";
+}
+
+std::string verdict_basis(const StoredRun& run) {
+  const RunTotals& totals = run.results.totals;
+  std::string basis =
+      fmt::format("{} cases, {} row-heads, {} output elements, {} law checks", format_count(totals.cases),
+                  format_count(totals.row_heads), format_count(totals.elements), format_count(checks(run.results)));
+  if (!run.finished) basis += fmt::format("; UNFINISHED, next case {}", run.next_case_index);
+  return basis;
+}
+
+std::string context_line(const RunContext& c) {
+  return fmt::format(
+      "lsecheck {} ({}), generator {}, profile {}, seed {}, backend {}, arch {}, unit {}, schedule {}, kernels {}, "
+      "laws {}",
+      c.version, c.commit, c.generator_version, c.profile, c.seed, c.backend, c.arch, c.unit, c.schedule, c.kernel_glob,
+      c.law_glob);
+}
+
+std::string unit_remark(const RunContext& context) {
+  if (context.backend != "cpu" || context.unit != "h200" || context.arch == "sm_90") return "";
+  return "The special-function unit h200 was measured on sm_90; that sm_100a and sm_103a share it is an assumption.";
+}
+
+std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std::string>& not_covered) {
+  std::vector<std::string> steps;
+  const RunResults& results = run.results;
+  if (!results.failures.empty()) {
+    steps.push_back("Replay the first failure and see the step to blame:");
+    steps.push_back("  " + repro_line(results.failures.front().token) + " --explain");
+  }
+  if (!run.finished) steps.push_back("Continue the run: the same command with --resume.");
+  if (!not_covered.empty())
+    steps.push_back("Reach the classes not covered: raise --cases or choose a larger --profile.");
+  if (steps.empty() && verdict_of(run) == Verdict::nothing_checked) {
+    steps.push_back("Choose kernels and laws that match something: lsecheck list.");
+  }
+  if (steps.empty()) steps.push_back("Nothing to repair. Look further with another --seed or more --cases.");
+  return steps;
+}
+
+std::string repro_line(const std::string& token_or_file) {
+  return "lsecheck repro " + shell_word(token_or_file);
+}
+
+std::string printable(const std::string& text) {
+  std::string clean = text;
+  for (char& c : clean) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n') || byte == 0x7f) c = '?';
+  }
+  return clean;
+}
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace lsecheck

@@ -1,0 +1,129 @@
+#include "reports/terminal_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/accuracy_table.h"
+#include "reports/run_summary.h"
+#include "reports/text_table.h"
+
+namespace lsecheck {
+namespace {
+
+constexpr std::size_t kColumns = 120;
+constexpr const char* kRed = "\x1b[1;31m";
+constexpr const char* kGreen = "\x1b[1;32m";
+constexpr const char* kYellow = "\x1b[1;33m";
+
+std::string coloured(const std::string& text, const char* colour, bool enabled) {
+  return enabled ? colour + text + "\x1b[0m" : text;
+}
+
+const char* colour_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::clean:
+      return kGreen;
+    case Verdict::failed:
+      return kRed;
+    case Verdict::nothing_checked:
+      break;
+  }
+  return kYellow;
+}
+
+// The lines [first, last) of one kernel and unit: what was measured, then where each maximum stands.
+std::string kernel_section(const AccuracyLine* first, const AccuracyLine* last) {
+  TextTable values(
+      {"variant", "types", "cases", "row-heads", "elements", "% correct", "ulp", "scaled_ulp", "steps", "bound_use"},
+      2);
+  TextTable places({"variant", "types", "ulp", "scaled_ulp", "steps", "bound_use"}, 6);
+  for (const AccuracyLine* line = first; line != last; ++line) {
+    std::vector<std::string> value{line->key.variant,
+                                   line->key.types(),
+                                   format_count(line->cases),
+                                   format_count(line->row_heads),
+                                   format_count(line->elements),
+                                   format_percent(line->correctly_rounded, line->elements)};
+    std::vector<std::string> place{line->key.variant, line->key.types()};
+    for (const Metric metric : kAllMetrics) {
+      value.push_back(format_metric(metric, line->metric(metric).stats.max));
+      place.push_back(format_place(line->metric(metric)));
+    }
+    values.add(value);
+    places.add(place);
+  }
+  return fmt::format(
+      "\n{}, unit {}: % of elements correctly rounded, and the largest seen of each metric\n{}"
+      "  largest seen at P/regime\n{}",
+      first->key.kernel, first->key.unit, values.str(), places.str());
+}
+
+std::string accuracy_section(const AccuracyTable& table) {
+  std::string text;
+  const AccuracyLine* const end = table.lines.data() + table.lines.size();
+  for (const AccuracyLine* first = table.lines.data(); first != end;) {
+    const AccuracyLine* const last = std::find_if(first, end, [&](const AccuracyLine& line) {
+      return line.key.kernel != first->key.kernel || line.key.unit != first->key.unit;
+    });
+    text += kernel_section(first, last);
+    first = last;
+  }
+  return text;
+}
+
+std::string law_section(const RunResults& results) {
+  if (results.laws.empty()) return "";
+  TextTable table({"kernel", "law", "checked", "n/a", "failed"}, 2);
+  for (const auto& [key, row] : results.laws) {
+    table.add(
+        {key.kernel, key.law, format_count(row.checked), format_count(row.not_applicable), format_count(row.failed)});
+  }
+  return "\nlaws\n" + table.str();
+}
+
+std::string coverage_section(const std::vector<std::string>& not_covered) {
+  if (not_covered.empty()) return "";
+  std::string list;
+  for (const std::string& name : not_covered) list += (list.empty() ? "" : ", ") + name;
+  return "\nnot covered\n" + wrap(printable(list), "  ", kColumns);
+}
+
+std::string failure_section(const RunResults& results, std::size_t shown) {
+  std::string text;
+  const std::size_t count = std::min(shown, results.failures.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const Failure& failure = results.failures[i];
+    text +=
+        "\n" +
+        wrap(printable(fmt::format("{}: law {} failed in case {}", failure.kernel, failure.law, failure.case_index)),
+             "", kColumns);
+    text += wrap(printable(failure.shape), "  ", kColumns);
+    for (const std::string& line : split_lines(printable(failure.message))) text += wrap(line, "    ", kColumns);
+    text += "  " + printable(repro_line(failure.token)) + "\n";
+    if (!failure.case_file.empty()) text += "  " + printable(repro_line(failure.case_file)) + "\n";
+  }
+  if (count < results.failures.size()) {
+    text += fmt::format("\n{} more failures: the results as JSON hold all of them\n",
+                        format_count(results.failures.size() - count));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string terminal_report(const StoredRun& run, const TerminalOptions& options) {
+  std::string text = coloured(verdict_word(run), colour_of(verdict_of(run)), options.colour) + "\n";
+  text += wrap(verdict_basis(run), "", kColumns);
+  text += wrap(printable(context_line(run.context)), "", kColumns);
+  if (const std::string remark = unit_remark(run.context); !remark.empty()) text += wrap(remark, "", kColumns);
+  text += printable(accuracy_section(accuracy_table(run.results)));
+  text += printable(law_section(run.results));
+  text += coverage_section(options.not_covered);
+  text += failure_section(run.results, options.failures_shown);
+  text += "\n";
+  for (const std::string& step : next_steps(run, options.not_covered)) text += printable(step) + "\n";
+  return text;
+}
+
+}  // namespace lsecheck
