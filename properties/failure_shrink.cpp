@@ -1,15 +1,15 @@
 #include "properties/failure_shrink.h"
 
+#include <rapidcheck/seq/Operations.h>
 #include <rapidcheck/seq/Transform.h>
-#include <rapidcheck/shrinkable/Create.h>
 #include <rapidcheck/shrinkable/Operations.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "properties/case_expand.h"
-#include "properties/case_shrink.h"
 #include "properties/run_case.h"
+#include "properties/spec_generator.h"
 #include "properties/tensor_edits.h"
 #include "reference/float_format.h"
 
@@ -134,9 +134,7 @@ ShrunkSpec shrink_spec(const CaseSpec& spec, const Law& law, Reference& referenc
     ++tries;
     return fails(check_guarded(law, bucketed(expand(candidate)), reference));
   };
-  const auto shrinkable = rc::shrinkable::shrinkRecur(
-      spec, [](const CaseSpec& from) { return rc::seq::fromContainer(shrink_candidates(from)); });
-  const CaseSpec smallest = rc::shrinkable::findLocalMin(shrinkable, still_fails).first;
+  const CaseSpec smallest = rc::shrinkable::findLocalMin(shrinkable_spec(spec), still_fails).first;
   return {smallest, check_guarded(law, bucketed(expand(smallest)), reference)};
 }
 

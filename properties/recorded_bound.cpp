@@ -65,7 +65,7 @@ bool may_overflow(const ErrorModel& model, const ClassErrors& errors, const Elem
 }
 
 void bound_elements(const ErrorModel& model, const RowExponents& row, const ClassErrors& errors,
-                    const ElementSums& sums, RowBound& result) {
+                    const ElementSums& sums, RecordedRowBound& result) {
   const double relative = sums_error(row);
   for (std::size_t d = 0; d < sums.signed_sum.size(); ++d) {
     const double scale = sums.magnitude[d];
@@ -84,7 +84,7 @@ void bound_elements(const ErrorModel& model, const RowExponents& row, const Clas
   }
 }
 
-void bound_lse(const ErrorModel& model, const RowExponents& row, const ClassErrors& errors, RowBound& result) {
+void bound_lse(const ErrorModel& model, const RowExponents& row, const ClassErrors& errors, RecordedRowBound& result) {
   constexpr double kLn2 = 0x1.62e42fefa39efp-1;
   constexpr double kLn2Up = 0x1.62e42fefa39f0p-1;
   const bool natural = model.base == ExponentBase::natural;
@@ -103,11 +103,11 @@ void bound_lse(const ErrorModel& model, const RowExponents& row, const ClassErro
 
 }  // namespace
 
-RowBound bound_row(const ErrorModel& model, const RowProblem& problem) {
+RecordedRowBound bound_row(const ErrorModel& model, const RowProblem& problem) {
   const RowExponents row = row_exponents(model.base, problem.x);
   const ClassErrors errors = class_errors(model, row);
   const ElementSums sums = sum_elements(problem, row, errors);
-  RowBound result;
+  RecordedRowBound result;
   result.bounded = errors.bounded;
   result.value.resize(problem.depth);
   result.value_error.resize(problem.depth);

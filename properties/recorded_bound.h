@@ -9,7 +9,7 @@
 // One recorded row: the exact result enclosed in double, and how far a correct kernel of the class may be from it.
 namespace lsecheck {
 
-struct RowBound {
+struct RecordedRowBound {
   bool bounded = false;       // false: the class allows errors as large as the numbers here; only the enclosure is set
   std::vector<double> value;  // [D] abs(value - exact) <= value_error
   std::vector<double> value_error;         // [D]
@@ -24,6 +24,6 @@ struct RowBound {
 
 // problem: base as the model's, no masses, no sink, at least one non-empty partition; elements of non-empty partitions
 // are finite.
-RowBound bound_row(const ErrorModel& model, const RowProblem& problem);
+RecordedRowBound bound_row(const ErrorModel& model, const RowProblem& problem);
 
 }  // namespace lsecheck

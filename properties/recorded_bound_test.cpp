@@ -76,7 +76,7 @@ TEST(RecordedBound, EnclosuresHoldTheExactValues) {
           for (std::size_t d = 0; d < recording.depth; ++d) a.push_back(recording.column(rh, d)[p]);
         }
         const RowProblem problem{.base = base, .x = x, .l = {}, .a = a, .depth = recording.depth, .sink = {}};
-        const RowBound bound = bound_row({.base = base}, problem);
+        const RecordedRowBound bound = bound_row({.base = base}, problem);
         const std::vector<std::uint32_t> zeros(recording.depth);
         const std::vector<double> no_bound(recording.depth, 1e30);
         std::vector<ElementGrade> grades(recording.depth);
@@ -104,7 +104,7 @@ TEST(RecordedBound, RowsWhoseErrorsMayBeAsLargeAsTheNumbersHaveNone) {
   EXPECT_FALSE(bound_row({.intermediate = DType::bf16}, many).bounded);  // a bf16 sum of 200 ones stops at 256
   // At a mask sentinel the global LSE absorbs log2 P: weights of 1 each, and the bound allows just that.
   const RowProblem masked{.x = sentinel, .l = {}, .a = b, .depth = 1, .sink = {}};
-  const RowBound bound = bound_row({}, masked);
+  const RecordedRowBound bound = bound_row({}, masked);
   EXPECT_TRUE(bound.bounded);
   EXPECT_GE(bound.bound[0], 2.0);
   EXPECT_LE(bound.bound[0], 2.001);

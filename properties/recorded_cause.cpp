@@ -46,7 +46,7 @@ bool CauseFinder::fits(const Row& row, const std::vector<double>& x, const std::
   ErrorModel model = model_;
   model.base = base;
   RowProblem problem{.base = base, .x = x, .l = {}, .a = o, .depth = row.elements.size(), .sink = {}};
-  const RowBound bound = bound_row(model, problem);
+  const RecordedRowBound bound = bound_row(model, problem);
   if (!bound.bounded) return false;
   for (std::size_t i = 0; i < row.elements.size(); ++i) {
     if (!(std::fabs(row.got[i] - bound.value[i]) <= bound.bound[i] + bound.value_error[i])) return false;

@@ -99,7 +99,7 @@ class Checker {
       }
     }
     const RowProblem problem{.base = model_.base, .x = x, .l = {}, .a = o, .depth = tensors_.depth, .sink = {}};
-    const RowBound bound = bound_row(model_, problem);
+    const RecordedRowBound bound = bound_row(model_, problem);
     if (!bound.bounded) {
       ++report_.unbounded_rows;
       return;
@@ -118,7 +118,7 @@ class Checker {
 
   // What the enclosure decides, or the special-value rules. False: the exact reference must.
   bool decided(std::size_t rh, std::size_t d, const std::vector<double>& x, const std::vector<double>& recorded,
-               const RowBound& bound) {
+               const RecordedRowBound& bound) {
     const double got = out(rh, d);
     bool any = false, due = false;
     for (std::size_t p = 0; p < x.size(); ++p) {
@@ -160,7 +160,7 @@ class Checker {
     return true;
   }
 
-  void grade_exactly(std::size_t rh, const RowProblem& problem, const RowBound& bound,
+  void grade_exactly(std::size_t rh, const RowProblem& problem, const RecordedRowBound& bound,
                      const std::vector<std::size_t>& elements) {
     std::vector<double> a;
     for (std::size_t p = 0; p < problem.x.size(); ++p) {
@@ -204,7 +204,7 @@ class Checker {
     }
   }
 
-  void check_lse(std::size_t rh, const RowBound& bound) {
+  void check_lse(std::size_t rh, const RecordedRowBound& bound) {
     if (tensors_.out_lse == nullptr) return;
     ++report_.graded_lse;
     const std::uint32_t bits = tensors_.out_lse->bits(rh);

@@ -162,9 +162,11 @@ ClassErrors streaming_errors(const ErrorModel& model, const RowExponents& row) {
     weighted = plus(weighted, times(row.power[i], 1.0 + kPowerError, errors.relative[i]));
   }
   if (!(growth <= kMaxGrowth)) return {};
-  // The sum of powers is at least 1 (the maximum's), so an absolute error of the sum is at most that relative error.
+  // Relative to the sum of powers, which is at least 1 (the maximum's): an absolute error of the sum is at most that
+  // relative error.
+  const double relative_error = div_up(weighted, mul_down(row.sum, sub_down(1.0, row.sum_error)));
   const double flushes = times(stored, plus(steps, times(2.0, k, static_cast<double>(n))));
-  const double h = plus(weighted, times(times(growth, growth), flushes));
+  const double h = plus(relative_error, times(times(growth, growth), flushes));
   const bool sum_may_overflow = times(growth, static_cast<double>(n)) >= overflow_threshold(model.intermediate);
   if (!(h < 0.5) || sum_may_overflow) return {};
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "kernels/registry.h"
+#include "kernels/sfu/splitmix64.h"
 #include "properties/case_coverage.h"
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
@@ -38,13 +39,6 @@ std::string p_class_of(int num_partitions) {
   return num_partitions <= 64 ? "33-64" : "65-160";
 }
 
-std::uint64_t splitmix64(std::uint64_t z) {
-  z += 0x9E3779B97F4A7C15ULL;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31);
-}
-
 // Adds the elements of one accuracy measurement to a line of the accuracy table.
 void add_measurement(StatRow& row, const CaseTensors& tensors, const AccuracyMeasurement& measured,
                      std::uint64_t case_index, const std::string& token) {
@@ -63,7 +57,7 @@ void add_measurement(StatRow& row, const CaseTensors& tensors, const AccuracyMea
   ++row.cases;
   row.row_heads += tensors.spec.rows_heads();
   for (std::size_t i = 0; i < measured.out_bits.size(); ++i) {
-    row.digest += splitmix64((splitmix64(case_index) + i) ^ (std::uint64_t{measured.out_bits[i]} << 32));
+    row.digest += sfu::splitmix64((sfu::splitmix64(case_index) + i) ^ (std::uint64_t{measured.out_bits[i]} << 32));
     if (!measured.grades.graded[i]) continue;
     const ElementGrade& grade = measured.grades.grades[i];
     ++row.elements;

@@ -49,7 +49,7 @@ TEST(TerminalReportTest, AFailureAnywhereIsAFailure) {
 TEST(TerminalReportTest, EndsWithWhatToDo) {
   EXPECT_THAT(terminal_report(clean_run(), {}),
               EndsWith("\nNothing to repair. Look further with another --seed or more --cases.\n"));
-  EXPECT_THAT(terminal_report(sample_run(100), {}), EndsWith("  lsecheck repro lse1-shrunk5 --explain\n"));
+  EXPECT_THAT(terminal_report(sample_run(100), {}), EndsWith("  lsecheck repro lse1-shrunk5\n"));
   StoredRun unfinished = clean_run();
   unfinished.finished = false;
   EXPECT_THAT(terminal_report(unfinished, {}), EndsWith("with --resume.\n"));

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "kernels/sfu/splitmix64.h"
+
 namespace lsecheck::simt {
 
 namespace {
@@ -178,11 +180,8 @@ unsigned BlockRunner::random_ready() {
   return threads_;
 }
 
-std::uint64_t BlockRunner::next_random() {  // splitmix64
-  std::uint64_t z = random_state_ += 0x9E3779B97F4A7C15ULL;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31);
+std::uint64_t BlockRunner::next_random() {
+  return sfu::splitmix64(random_state_++);
 }
 
 // A random cyclic order of the warp's lanes.

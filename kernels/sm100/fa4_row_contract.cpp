@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/sm100/fa4_instantiation_table.h"
+#include "kernels/sm100/fa4_splitk_combine_bound.h"
 #include "kernels/sm100/fa4_weight_error.h"
 
 namespace lsecheck::sm100 {
@@ -17,13 +17,17 @@ struct NonFinite {
   std::uint8_t possible = 0;  // from partitions whose weight may or may not be flushed
 };
 
-std::uint8_t due_of(const NonFinite& seen) {
+// may_overflow: the finite values alone can reach an Inf of f32, of either sign, before or after the ones seen here. It
+// takes the place of a finite result, and meeting an Inf of the other sign makes NaN; an Inf that is certain stays
+// unless it is that.
+std::uint8_t due_of(const NonFinite& seen, bool may_overflow) {
   constexpr std::uint8_t kAnyInf = kPositiveInf | kNegativeInf;
   const bool certain_nan = (seen.certain & kNaN) != 0 || (seen.certain & kAnyInf) == kAnyInf;
   if (certain_nan) return kNaN;
   const std::uint8_t all = seen.certain | seen.possible;
   std::uint8_t due = seen.certain == 0 ? static_cast<std::uint8_t>(kFinite | seen.possible) : seen.certain;
-  if ((all & kNaN) != 0 || (all & kAnyInf) == kAnyInf) due |= kNaN;
+  if ((all & kNaN) != 0 || (all & kAnyInf) == kAnyInf || may_overflow) due |= kNaN;
+  if (seen.certain == 0 && may_overflow) due |= kAnyInf;
   return due;
 }
 
@@ -95,7 +99,11 @@ RowExpectation fa4_expectation(const CombineShape& shape, int p_static, const Ro
       if (weights[p].fate == WeightFate::either) seen[d].possible |= class_of(value);
     }
   }
-  for (std::size_t d = 0; d < seen.size(); ++d) expectation.due[d] = due_of(seen[d]);
+  if (seen.empty()) return expectation;
+  const std::vector<std::uint8_t> may_overflow = fa4_row_bound(expectation, shape.out, unit).inf_allowed;
+  for (std::size_t d = 0; d < depth; ++d) {
+    if ((seen[d].certain | seen[d].possible) != 0) expectation.due[d] = due_of(seen[d], may_overflow[d] != 0);
+  }
   return expectation;
 }
 

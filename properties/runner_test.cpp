@@ -1,0 +1,113 @@
+#include "properties/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "properties/case_expand.h"
+#include "properties/token.h"
+
+namespace lsecheck {
+namespace {
+
+class CollectingSink final : public ResultSink {
+ public:
+  void commit(const RunResults& batch, std::uint64_t next_case_index) override {
+    results.merge(batch);
+    ends.push_back(next_case_index);
+  }
+  RunResults results;
+  std::vector<std::uint64_t> ends;
+};
+
+RunConfig small_run(std::uint64_t cases) {
+  RunConfig config;
+  config.profile = "smoke";
+  config.seed = 5;
+  config.cases = cases;
+  config.law_glob = "[ars]*";
+  return config;
+}
+
+bool same(const RunResults& a, const RunResults& b) {
+  if (a.stats.size() != b.stats.size() || a.laws.size() != b.laws.size() || a.coverage != b.coverage) return false;
+  for (const auto& [key, row] : a.stats) {
+    const auto other = b.stats.find(key);
+    if (other == b.stats.end() || row.digest != other->second.digest || row.elements != other->second.elements ||
+        row.ulp.max.value != other->second.ulp.max.value || row.ulp.max.token != other->second.ulp.max.token ||
+        row.bound_use.histogram.count != other->second.bound_use.histogram.count) {
+      return false;
+    }
+  }
+  for (const auto& [key, row] : a.laws) {
+    if (row.checked != b.laws.at(key).checked || row.not_applicable != b.laws.at(key).not_applicable) return false;
+  }
+  return a.totals.cases == b.totals.cases && a.totals.elements == b.totals.elements;
+}
+
+TEST(Runner, ResultsDoNotDependOnJobsOrOnWhereItWasInterrupted) {
+  CollectingSink one;
+  RunConfig config = small_run(150);
+  EXPECT_EQ(run_cases(config, one, [](const RunProgress&) {}), RunEnd::finished);
+  EXPECT_EQ(one.ends, (std::vector<std::uint64_t>{64, 128, 150}));
+  EXPECT_EQ(one.results.totals.cases, 150U);
+  EXPECT_EQ(one.results.totals.failures, 0U);
+
+  CollectingSink parallel;
+  config.jobs = 3;
+  run_cases(config, parallel, [](const RunProgress&) {});
+  EXPECT_TRUE(same(one.results, parallel.results));
+
+  CollectingSink resumed;
+  config.cases = 64;
+  run_cases(config, resumed, [](const RunProgress&) {});
+  config.cases = 150;
+  config.first_case = 64;
+  run_cases(config, resumed, [](const RunProgress&) {});
+  EXPECT_TRUE(same(one.results, resumed.results));
+}
+
+TEST(Runner, AnotherSeedGivesOtherCases) {
+  CollectingSink one;
+  CollectingSink other;
+  RunConfig config = small_run(64);
+  run_cases(config, one, [](const RunProgress&) {});
+  config.seed = 6;
+  run_cases(config, other, [](const RunProgress&) {});
+  EXPECT_FALSE(same(one.results, other.results));
+}
+
+TEST(Runner, TimeStopsAtABatchBoundary) {
+  CollectingSink sink;
+  RunConfig config = small_run(10'000);
+  config.time = std::chrono::nanoseconds(1);
+  EXPECT_EQ(run_cases(config, sink, [](const RunProgress&) {}), RunEnd::out_of_time);
+  EXPECT_EQ(sink.ends, (std::vector<std::uint64_t>{64}));
+}
+
+TEST(Runner, EveryCaseChecksAccuracyAndTwoMoreLaws) {
+  const auto reference = make_exact_reference();
+  const std::vector<const Law*> laws = matching_laws("*");
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const CaseSpec spec = draw_spec(1, i, {});
+    const RunResults results = evaluate_case(spec, i, laws, *reference);
+    std::uint64_t checked = 0;
+    for (const auto& [key, row] : results.laws) checked += row.checked;
+    EXPECT_EQ(checked, 3U) << describe_spec(spec);
+    EXPECT_EQ(results.laws.at({"fa4_splitk_combine", "accuracy"}).checked, 1U);
+    for (const auto& [key, row] : results.stats) {
+      if (row.elements == 0) continue;
+      const auto token = std::get<Token>(parse_token(row.ulp.max.token));
+      EXPECT_EQ(token.spec, spec) << "a maximum names the case it was seen in";
+    }
+  }
+}
+
+TEST(Runner, LawPatterns) {
+  EXPECT_EQ(matching_laws("*").size(), all_laws().size());
+  EXPECT_EQ(matching_laws("accuracy").size(), 1U);
+  EXPECT_THROW(matching_laws("accurate"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace lsecheck
