@@ -89,6 +89,11 @@ constexpr CommandLine kCommandLines[] = {
     {"RunResumeOfNothing", "run --resume", 2, "^$", "--resume: names no store; add --db FILE"},
     {"RunWithoutGpu", "run --backend cuda", 4, "^$", "use --backend cpu"},
     {"RunUnwritableJson", "run --json no/such/folder/r.json", 4, "^$", "no/such/folder"},
+    {"RunToAFullDisk", "run --cases 2 --json /dev/full", 4, "", "No space left"},
+    {"RunResumedGivesTheSameBytes",
+     "run --cases 130 --json a.json >/dev/null; lsecheck run --cases 130 --time 0s --db r.db >/dev/null; "
+     "lsecheck run --cases 130 --db r.db --resume --json b.json >/dev/null; cmp a.json b.json",
+     0, "^$"},
     {"RunUnwritableStore", "run --cases 2 --db no/such/folder/r.db", 4, "^$", "no/such/folder"},
     {"RunOverAnExistingStore", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck run --cases 2 --db r.db", 2, "^$",
      "r.db"},
@@ -97,8 +102,39 @@ constexpr CommandLine kCommandLines[] = {
 
     {"ReproWithoutToken", "repro", 2, "^$", "required; see lsecheck repro --help"},
     {"ReproGarbage", "repro lse1-garbage", 2, "^$", "token: "},
+    {"ReproOtherGeneratorVersion", "repro lse1-aiaasaaqciaqaaacaeauaaiaaaaaaaaaacq55icf", 125, "^$",
+     "^lsecheck: token of generator version 2, this is 1: .*case file"},
+    {"ReproWhatHolds", "repro $(lsecheck run --cases 2 --json /dev/stdout | grep -o 'lse1-[a-z2-7]*' | head -n 1)", 3,
+     "^case .*law .*largest .*NOT REPRODUCED"},
+    {"ReproTooLittleMemory", "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaaabbfzpr6 --memory 1K", 2, "^$",
+     "allow it with --memory"},
+    {"ReproSavedCase",
+     "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaaabbfzpr6 --save c.safetensors >/dev/null; lsecheck repro "
+     "c.safetensors",
+     3, "^case .*P=2 .*law .*value_scaling.*NOT REPRODUCED"},
+    {"ReproTruncatedCase",
+     "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaaabbfzpr6 --save c.safetensors >/dev/null; truncate -s -1 "
+     "c.safetensors && "
+     "lsecheck repro c.safetensors",
+     2, "^$", "c.safetensors"},
+    {"ReproLyingHeader",
+     "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaaabbfzpr6 --save c.safetensors >/dev/null; sed -i 's/F32/F16/' "
+     "c.safetensors && "
+     "lsecheck repro c.safetensors",
+     2, "^$", "c.safetensors"},
+    {"ReproSaveToNowhere", "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaaabbfzpr6 --save no/such/folder/c.safetensors",
+     4, "^$", "no/such/folder"},
     {"ReproMissingFile", "repro no-such.safetensors", 2, "^$", "no-such.safetensors"},
     {"CheckWithoutFile", "check", 2, "^$", "required; see lsecheck check --help"},
+    {"CheckNumpyRecording", "check " LSECHECK_SOURCE_DIR "/properties/testdata/recorded_by_numpy.safetensors", 0,
+     "graded 48 elements of out and 6 of out_lse.*all inside the bound"},
+    {"CheckWrongBase", "check " LSECHECK_SOURCE_DIR "/properties/testdata/recorded_with_natural_exp.safetensors", 1,
+     "OUTSIDE.*fits natural-log LSEs, not log2 ones"},
+    {"CheckWrongBaseNamed",
+     "check --lse-domain ln " LSECHECK_SOURCE_DIR "/properties/testdata/recorded_with_natural_exp.safetensors", 0,
+     "all inside the bound"},
+    {"CheckUnknownClass", "check --combine tree x.safetensors", 2, "^$", "--combine: tree not in"},
+    {"CheckNotTensors", "check /bin/sh", 2, "^$", "/bin/sh"},
     {"CheckMissingFile", "check no-such.safetensors", 2, "^$", "no-such.safetensors"},
 
     {"NewlineInArgument", "list 'a\nb'", 2, "^$", "a b not in"},

@@ -207,12 +207,12 @@ void run(const RunCommandOptions& options) {
   if (options.seed == "date") fmt::print(stderr, "lsecheck: --seed date is {}\n", config.seed);
 
   const StoredRun done = execute(config, options);
-  if (!options.json.empty()) write_file_atomically(options.json, results_text(done));
   TerminalOptions shown;
   shown.not_covered = coverage_gaps(done);
   shown.colour = standard_output_wants_colour();
   const std::string text = terminal_report(done, shown);
   std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!options.json.empty()) write_file_atomically(options.json, results_text(done));
   if (done.results.totals.failures > 0) throw ExitWith{kFailed};
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "reports/accuracy_table.h"
 #include "reports/run_summary.h"
@@ -32,12 +34,11 @@ const char* colour_of(Verdict verdict) {
   return kYellow;
 }
 
-// The lines [first, last) of one kernel and unit: what was measured, then where each maximum stands.
+// The lines [first, last) of one kernel and unit.
 std::string kernel_section(const AccuracyLine* first, const AccuracyLine* last) {
   TextTable values(
       {"variant", "types", "cases", "row-heads", "elements", "% correct", "ulp", "scaled_ulp", "steps", "bound_use"},
       2);
-  TextTable places({"variant", "types", "ulp", "scaled_ulp", "steps", "bound_use"}, 6);
   for (const AccuracyLine* line = first; line != last; ++line) {
     std::vector<std::string> value{line->key.variant,
                                    line->key.types(),
@@ -45,18 +46,38 @@ std::string kernel_section(const AccuracyLine* first, const AccuracyLine* last) 
                                    format_count(line->row_heads),
                                    format_count(line->elements),
                                    format_percent(line->correctly_rounded, line->elements)};
-    std::vector<std::string> place{line->key.variant, line->key.types()};
-    for (const Metric metric : kAllMetrics) {
-      value.push_back(format_metric(metric, line->metric(metric).stats.max));
-      place.push_back(format_place(line->metric(metric)));
-    }
+    for (const Metric metric : kAllMetrics) value.push_back(format_metric(metric, line->metric(metric).stats.max));
     values.add(value);
-    places.add(place);
   }
-  return fmt::format(
-      "\n{}, unit {}: % of elements correctly rounded, and the largest seen of each metric\n{}"
-      "  largest seen at P/regime\n{}",
-      first->key.kernel, first->key.unit, values.str(), places.str());
+  return fmt::format("\n{}, unit {}: % of elements correctly rounded, and the largest seen of each metric\n{}",
+                     first->key.kernel, first->key.unit, values.str());
+}
+
+struct RegimeCell {
+  std::uint64_t elements = 0;
+  std::uint64_t correctly_rounded = 0;
+  Maximum scaled_ulp;
+  Maximum bound_use;
+};
+
+// What the inputs do to the accuracy: all variants and partial types of an output type together, regime by regime.
+std::string regime_section(const std::vector<AccuracyLine>& regimes) {
+  std::map<std::array<std::string, 4>, RegimeCell> cells;  // kernel, unit, regime, output type
+  for (const AccuracyLine& line : regimes) {
+    RegimeCell& cell = cells[{line.key.kernel, line.key.unit, line.key.lse_regime, line.key.out}];
+    cell.elements += line.elements;
+    cell.correctly_rounded += line.correctly_rounded;
+    cell.scaled_ulp.merge(line.metric(Metric::scaled_ulp).stats.max);
+    cell.bound_use.merge(line.metric(Metric::bound_use).stats.max);
+  }
+  TextTable table({"kernel", "unit", "LSE regime", "output", "elements", "% correct", "scaled_ulp", "bound_use"}, 4);
+  for (const auto& [key, cell] : cells) {
+    if (cell.elements == 0) continue;  // special values only
+    table.add({key[0], key[1], key[2], key[3], format_count(cell.elements),
+               format_percent(cell.correctly_rounded, cell.elements),
+               format_metric(Metric::scaled_ulp, cell.scaled_ulp), format_metric(Metric::bound_use, cell.bound_use)});
+  }
+  return cells.empty() ? "" : "\nby LSE regime: the largest seen\n" + table.str();
 }
 
 std::string accuracy_section(const AccuracyTable& table) {
@@ -117,7 +138,9 @@ std::string terminal_report(const StoredRun& run, const TerminalOptions& options
   text += wrap(verdict_basis(run), "", kColumns);
   text += wrap(printable(context_line(run.context)), "", kColumns);
   if (const std::string remark = unit_remark(run.context); !remark.empty()) text += wrap(remark, "", kColumns);
-  text += printable(accuracy_section(accuracy_table(run.results)));
+  const AccuracyTable accuracy = accuracy_table(run.results);
+  text += printable(accuracy_section(accuracy));
+  text += printable(regime_section(accuracy.regimes));
   text += printable(law_section(run.results));
   text += coverage_section(options.not_covered);
   text += failure_section(run.results, options.failures_shown);

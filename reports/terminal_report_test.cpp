@@ -61,7 +61,7 @@ TEST(TerminalReportTest, ShowsTablesFailuresAndGaps) {
   options.failures_shown = 2;
   const std::string text = terminal_report(sample_run(100), options);
   EXPECT_THAT(text, HasSubstr("fa4_splitk_combine, unit h200"));
-  EXPECT_THAT(text, HasSubstr("largest seen at P/regime"));
+  EXPECT_THAT(text, HasSubstr("by LSE regime: the largest seen"));
   EXPECT_THAT(text, HasSubstr("  runtime  f32<-f32 "));
   EXPECT_THAT(text, HasSubstr("single_partition"));
   EXPECT_THAT(text, HasSubstr("not covered\n  P>32, lse:ties\n"));
