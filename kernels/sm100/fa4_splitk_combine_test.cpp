@@ -66,6 +66,17 @@ TEST_P(Fa4CombineByHand, HugeLsesAbsorbTheLogarithm) {
   expect_all(batch, 4.0);
 }
 
+// A sum of -0 stays -0 where a partition of weight 0 is skipped, and becomes +0 where it is folded as fma(0, 0, -0).
+TEST_P(Fa4CombineByHand, APartitionOfWeightZeroIsFoldedByVectorsAndSkippedByScalars) {
+  for (const int depth : {64, 72}) {
+    RowBatch batch({GetParam(), 5, 1, 1, depth, DType::f16, DType::f32});
+    for (std::size_t p = 0; p < 4; ++p) batch.fill(p, 0, 0.0F, -0x1p-149);  // a quarter of it rounds to -0
+    batch.fill(4, 0, -200.0F, 1.0);
+    const std::uint32_t zero = depth == 72 ? 0x8000U : 0U;
+    EXPECT_THAT(launch(batch, variant_named(batch.shape, "runtime")), Each(zero)) << "depth " << depth;
+  }
+}
+
 TEST_P(Fa4CombineByHand, RowsDoNotMix) {
   RowBatch batch([&] {
     CombineShape result = shape(5);
