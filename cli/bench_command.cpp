@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bench_cuda.h"
 #include "cli/commands.h"
 #include "kernels/simt/device_api.h"
 #include "properties/case_expand.h"
@@ -20,6 +21,7 @@ namespace lsecheck::cli {
 namespace {
 
 struct BenchOptions {
+  std::string backend = "cpu";
   int num_partitions = 37;
   int ov_depth = 128;
   int repeats = 5;
@@ -104,6 +106,7 @@ double boost_256_seconds(const BenchOptions& options, const CaseTensors& tensors
 }
 
 void bench(const BenchOptions& options) {
+  if (options.backend == "cuda") return bench_cuda(options.repeats);
   const double lockstep = executor_seconds(options, Schedule::lockstep);
   const double random = executor_seconds(options, Schedule::random);
   const double shuffles = shuffle_seconds(options);
@@ -132,6 +135,11 @@ void bench(const BenchOptions& options) {
 void add_bench_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "measure the executor and the reference, as ratios in one run");
   const auto options = std::make_shared<BenchOptions>();
+  command
+      ->add_option("--backend", options->backend,
+                   "cpu: the executor and the reference at P and D; cuda: the combine at fixed shapes against a copy")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
   command->add_option("--num-partitions", options->num_partitions, "P")
       ->check(CLI::Range(1, 160))
       ->capture_default_str();

@@ -88,6 +88,9 @@ constexpr CommandLine kCommandLines[] = {
     {"RunNoSuchLaw", "run --law 'nope*'", 2, "^$", "--law: .*nope"},
     {"RunResumeOfNothing", "run --resume", 2, "^$", "--resume: names no store; add --db FILE"},
     {"RunWithoutGpu", "run --backend cuda", 4, "^$", "use --backend cpu"},
+    {"BenchWithoutGpu", "bench --backend cuda", 4, "^$", "bench --backend cuda: .*; use --backend cpu"},
+    {"CalibrateWithoutGpu", "calibrate --out d.txt", 4, "^$", "calibrate: .*; it needs an NVIDIA GPU"},
+    {"CalibrateHelp", "calibrate --help", 0, "2\\^32 inputs.*--out.*4 no usable device"},
     {"RunUnwritableJson", "run --json no/such/folder/r.json", 4, "^$", "no/such/folder"},
     {"RunToAFullDisk", "run --cases 2 --json /dev/full", 4, "", "No space left"},
     {"RunResumedGivesTheSameBytes",
@@ -106,24 +109,24 @@ constexpr CommandLine kCommandLines[] = {
      "^lsecheck: token of generator version 2, this is 1: .*case file"},
     {"ReproWhatHolds", "repro $(lsecheck run --cases 2 --json /dev/stdout | grep -o 'lse1-[a-z2-7]*' | head -n 1)", 3,
      "^case .*law .*largest .*NOT REPRODUCED"},
-    {"ReproTooLittleMemory", "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaaabbfzpr6 --memory 1K", 2, "^$",
+    {"ReproTooLittleMemory", "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaabbfzpr6 --memory 1K", 2, "^$",
      "allow it with --memory"},
     {"ReproSavedCase",
-     "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaaabbfzpr6 --save c.safetensors >/dev/null; lsecheck repro "
+     "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaabbfzpr6 --save c.safetensors >/dev/null; lsecheck repro "
      "c.safetensors",
      3, "^case .*P=2 .*law .*value_scaling.*NOT REPRODUCED"},
     {"ReproTruncatedCase",
-     "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaaabbfzpr6 --save c.safetensors >/dev/null; truncate -s -1 "
+     "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaabbfzpr6 --save c.safetensors >/dev/null; truncate -s -1 "
      "c.safetensors && "
      "lsecheck repro c.safetensors",
      2, "^$", "c.safetensors"},
     {"ReproLyingHeader",
-     "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaaabbfzpr6 --save c.safetensors >/dev/null; sed -i 's/F32/F16/' "
+     "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaabbfzpr6 --save c.safetensors >/dev/null; sed -i 's/F32/F16/' "
      "c.safetensors && "
      "lsecheck repro c.safetensors",
      2, "^$", "c.safetensors"},
-    {"ReproSaveToNowhere", "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaaabbfzpr6 --save no/such/folder/c.safetensors",
-     4, "^$", "no/such/folder"},
+    {"ReproSaveToNowhere", "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaabbfzpr6 --save no/such/folder/c.safetensors", 4,
+     "^$", "no/such/folder"},
     {"ReproMissingFile", "repro no-such.safetensors", 2, "^$", "no-such.safetensors"},
     {"CheckWithoutFile", "check", 2, "^$", "required; see lsecheck check --help"},
     {"CheckNumpyRecording", "check " LSECHECK_SOURCE_DIR "/properties/testdata/recorded_by_numpy.safetensors", 0,

@@ -19,5 +19,6 @@ void add_repro_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 void add_check_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
+void add_calibrate_command(CLI::App& app);
 
 }  // namespace lsecheck::cli

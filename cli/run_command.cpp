@@ -14,11 +14,13 @@
 #include "build_version.h"
 #include "cli/commands.h"
 #include "cli/coverage_gaps.h"
+#include "cli/cuda_device.h"
 #include "cli/exit_codes.h"
 #include "cli/quantities.h"
 #include "cli/terminal.h"
 #include "kernels/registry.h"
 #include "kernels/sfu/sfu.h"
+#include "properties/run_case.h"
 #include "properties/runner.h"
 #include "reports/file_output.h"
 #include "reports/json_report.h"
@@ -104,7 +106,7 @@ RunContext context_of(const RunConfig& config, const RunCommandOptions& options)
   context.profile = config.profile;
   context.backend = options.backend;
   context.arch = options.arch;
-  context.unit = options.sfu;
+  context.unit = options.backend == "cuda" ? "hardware" : options.sfu;
   context.schedule = options.schedule;
   context.kernel_glob = config.kernel_glob;
   context.law_glob = config.law_glob;
@@ -164,7 +166,8 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_ = started_;
 };
 
-StoredRun execute(RunConfig config, const RunCommandOptions& options) {
+// device_failed: the run ends early, with the batches before.
+StoredRun execute(RunConfig config, const RunCommandOptions& options, bool& device_failed) {
   StoredRun run;
   run.context = context_of(config, options);
   std::optional<ResultStore> store;
@@ -177,7 +180,14 @@ StoredRun execute(RunConfig config, const RunCommandOptions& options) {
   MemorySink memory(run);
   ResultSink& sink = store ? static_cast<ResultSink&>(*store) : memory;
   ProgressLine line(config.cases);
-  const RunEnd end = run_cases(config, sink, [&](const RunProgress& progress) { line.show(progress); });
+  RunEnd end = RunEnd::out_of_time;
+  try {
+    end = run_cases(config, sink, [&](const RunProgress& progress) { line.show(progress); });
+  } catch (const cuda::DeviceError& error) {
+    line.end();
+    fmt::print(stderr, "lsecheck: stopped by the device, what was computed before is kept: {}\n", error.what());
+    device_failed = true;
+  }
   line.end();
   run.finished = end == RunEnd::finished;
   if (end == RunEnd::too_many_failures) {
@@ -188,11 +198,26 @@ StoredRun execute(RunConfig config, const RunCommandOptions& options) {
   return store->load();
 }
 
-void run(const RunCommandOptions& options) {
-  if (options.backend == "cuda") {
-    fmt::print(stderr, "lsecheck: --backend cuda: this build has no CUDA kernels; use --backend cpu\n");
-    throw ExitWith{kEnvironment};
+// The device decides what the CPU takes from options: the chip, the unit, the order of threads.
+void choose_cuda(RunCommandOptions& options) {
+  const cuda::Device& device = cuda_device_or_exit("--backend cuda");
+  if (options.sfu == "spec") {
+    throw CLI::ValidationError("--sfu", "spec is an adversary on the CPU; with --backend cuda the device's unit runs");
   }
+  if (options.schedule == "random") {
+    throw CLI::ValidationError("--schedule",
+                               "random is an order on the CPU; with --backend cuda the device has its own");
+  }
+  if (options.arch != "all" && options.arch != name_of(device.arch)) {
+    throw CLI::ValidationError("--arch", fmt::format("{}: the device is {}", options.arch, cuda::describe(device)));
+  }
+  options.arch = name_of(device.arch);
+  use_backend(Backend::cuda);
+  fmt::print(stderr, "lsecheck: on {}\n", cuda::describe(device));
+}
+
+void run(RunCommandOptions options) {
+  if (options.backend == "cuda") choose_cuda(options);
   if (options.resume && options.db.empty()) throw CLI::ValidationError("--resume", "names no store; add --db FILE");
   const RunConfig config = config_of(options);
   check_kernel_glob(config.kernel_glob);
@@ -206,13 +231,15 @@ void run(const RunCommandOptions& options) {
   if (!options.json.empty()) write_file_atomically(options.json, "");
   if (options.seed == "date") fmt::print(stderr, "lsecheck: --seed date is {}\n", config.seed);
 
-  const StoredRun done = execute(config, options);
+  bool device_failed = false;
+  const StoredRun done = execute(config, options, device_failed);
   TerminalOptions shown;
   shown.not_covered = coverage_gaps(done);
   shown.colour = standard_output_wants_colour();
   const std::string text = terminal_report(done, shown);
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!options.json.empty()) write_file_atomically(options.json, results_text(done));
+  if (device_failed) leave_after_device_failure();
   if (done.results.totals.failures > 0) throw ExitWith{kFailed};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/arch.h"
+#include "kernels/backend.h"
 #include "kernels/sfu/sfu.h"
 #include "kernels/simt/launch.h"
 #include "kernels/simt/schedule.h"
@@ -37,15 +38,17 @@ struct KernelVariant {
   int p_static = 0;
 };
 
-// Layouts: lse_partial [P, rows, heads] f32 (log2 domain), o_partial [P, rows, heads, ov_depth] of shape.partial, output
-// [rows, heads, ov_depth] of shape.out. Byte counts are what the launch may touch.
+// Layouts: lse_partial [P, rows, heads] f32 (log2 domain), o_partial [P, rows, heads, ov_depth] of shape.partial,
+// output [rows, heads, ov_depth] of shape.out. Byte counts are what the launch may touch.
 struct CombineBuffers {
   std::span<const std::byte> lse_partial;
   std::span<const std::byte> o_partial;
   std::span<std::byte> output;
 };
 
+// On the cuda backend the device is the unit and the schedule, and every block runs.
 struct ExecutionOptions {
+  Backend backend = Backend::cpu;
   sfu::Unit unit{};
   Schedule schedule = Schedule::lockstep;
   std::uint64_t schedule_seed = 0;

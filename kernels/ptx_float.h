@@ -6,14 +6,12 @@
 // kernel is one IEEE operation (device code: -fmad=false -ftz=false; host code: -ffp-contract=off); everything that is
 // not, stands here.
 #if defined(__CUDACC__)
-#define LSECHECK_BOTH __host__ __device__ __forceinline__
+#define LSECHECK_BOTH __device__ __forceinline__  // what nvcc compiles for the host calls none of it
 #else
-#define LSECHECK_BOTH inline
-#endif
-#if !defined(__CUDA_ARCH__)
 #include <immintrin.h>
 
 #include <bit>
+#define LSECHECK_BOTH inline
 #endif
 
 namespace lsecheck {
@@ -32,7 +30,7 @@ struct alignas(sizeof(T) * count) Vector {
 };
 
 LSECHECK_BOTH std::uint32_t bits_of(float x) {
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDACC__)
   return __float_as_uint(x);
 #else
   return std::bit_cast<std::uint32_t>(x);
@@ -40,7 +38,7 @@ LSECHECK_BOTH std::uint32_t bits_of(float x) {
 }
 
 LSECHECK_BOTH float float_from_bits(std::uint32_t bits) {
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDACC__)
   return __uint_as_float(bits);
 #else
   return std::bit_cast<float>(bits);
@@ -53,7 +51,7 @@ LSECHECK_BOTH float negative_infinity() {
 
 // fma.rn.f32: one rounding.
 LSECHECK_BOTH float fma_rn(float a, float b, float c) {
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDACC__)
   return __fmaf_rn(a, b, c);
 #else
   return __builtin_fmaf(a, b, c);
@@ -62,7 +60,7 @@ LSECHECK_BOTH float fma_rn(float a, float b, float c) {
 
 // max.f32: the non-NaN operand wins, +0 > -0.
 LSECHECK_BOTH float max_non_nan(float a, float b) {
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDACC__)
   return fmaxf(a, b);
 #else
   if (a != a) return b;
@@ -74,7 +72,7 @@ LSECHECK_BOTH float max_non_nan(float a, float b) {
 
 // max.NaN.f32: any NaN wins.
 LSECHECK_BOTH float max_nan(float a, float b) {
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDACC__)
   float result;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
   return result;
@@ -91,7 +89,7 @@ LSECHECK_BOTH float to_f32(bf16 x) {
   return float_from_bits(static_cast<std::uint32_t>(x.bits) << 16);
 }
 LSECHECK_BOTH float to_f32(f16 x) {
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDACC__)
   float result;
   asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
   return result;
@@ -121,7 +119,7 @@ LSECHECK_BOTH bf16 round_from_f32<bf16>(float x) {
 template <>
 LSECHECK_BOTH f16 round_from_f32<f16>(float x) {
   if (x != x) return f16{0x7fff};
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDACC__)
   std::uint16_t result;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result) : "f"(x));
   return f16{result};

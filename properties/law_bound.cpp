@@ -127,7 +127,8 @@ class ScalingPremise {
     }
     if (std::ldexp(total, std::abs(k_) + 1) >= max_finite(DType::f32)) return false;
     const double y = std::abs(decode(spec_.out, out_bits));
-    // By the above a sum is 0 or at least 2^-126: a 0 in bf16 or f32 was a 0 before the cast, one in f16 may be an underflow.
+    // By the above a sum is 0 or at least 2^-126: a 0 in bf16 or f32 was a 0 before the cast, one in f16 may be an
+    // underflow.
     if (y == 0) return spec_.out != DType::f16;
     return normal_both_ways(spec_.out, y);
   }

@@ -50,5 +50,6 @@ LawOutcome check_every_output_written(const CaseTensors& tensors, Reference& ref
 LawOutcome check_schedule_order(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_hierarchical(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_special_values(const CaseTensors& tensors, Reference& reference);
+LawOutcome check_twin(const CaseTensors& tensors, Reference& reference);
 
 }  // namespace lsecheck

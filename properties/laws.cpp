@@ -6,6 +6,7 @@
 #include <array>
 #include <exception>
 
+#include "kernels/cuda/cuda_backend.h"
 #include "properties/law_tools.h"
 #include "properties/run_case.h"
 
@@ -18,7 +19,7 @@ LawOutcome check_accuracy_only(const CaseTensors& tensors, Reference& reference)
   return check_accuracy(tensors, reference, measurement);
 }
 
-constexpr std::array<Law, 18> kLaws{{
+constexpr std::array<Law, 19> kLaws{{
     {LawId::accuracy, "accuracy", "bound", "every element is within the kernel's proven bound of the exact value",
      check_accuracy_only},
     {LawId::all_empty_row, "all_empty_row", "contract",
@@ -53,6 +54,7 @@ constexpr std::array<Law, 18> kLaws{{
      check_hierarchical},
     {LawId::special_values, "special_values", "contract",
      "NaN and Inf among LSEs and values act as the chip's table says", check_special_values},
+    {LawId::twin, "twin", "=", "the executor with sfu h200 and the GPU agree (with --backend cuda)", check_twin},
 }};
 
 }  // namespace
@@ -92,6 +94,8 @@ template <class Check>
 LawOutcome guarded(const Check& check) {
   try {
     return check();
+  } catch (const cuda::DeviceError&) {
+    throw;
   } catch (const std::exception& error) {
     return LawOutcome::fail(fmt::format("the check ended with an exception: {}", error.what()));
   }

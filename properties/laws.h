@@ -37,7 +37,8 @@ enum class LawId : std::uint8_t {
   every_output_written = 14,
   schedule_order = 15,
   hierarchical = 16,
-  special_values = 17
+  special_values = 17,
+  twin = 18
 };
 
 struct LawOutcome {
@@ -65,7 +66,8 @@ struct Law {
   LawOutcome (*check)(const CaseTensors& tensors, Reference& reference);
 };
 
-// law.check, with an exception turned into a failure: a case must not take the run down with it.
+// law.check, with an exception turned into a failure: a case must not take the run down with it. A device that fails is
+// no failure of the law: cuda::DeviceError passes through.
 LawOutcome check_guarded(const Law& law, const CaseTensors& tensors, Reference& reference);
 
 // In the order of LawId.

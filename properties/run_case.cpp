@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <stdexcept>
 
@@ -49,7 +50,17 @@ bool all_guard(std::span<const std::byte> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == kGuard; });
 }
 
+std::atomic<Backend> backend_of_process{Backend::cpu};
+
 }  // namespace
+
+Backend backend_in_use() {
+  return backend_of_process;
+}
+
+void use_backend(Backend backend) {
+  backend_of_process = backend;
+}
 
 const CombineKernel& kernel_of(const CaseSpec& spec) {
   const CombineKernel* const kernel = find_kernel(name_of(spec.kernel));
@@ -83,8 +94,12 @@ KernelRun run_kernel(const CaseTensors& tensors, const RunOptions& options) {
   const std::span<std::byte> output(guarded.data() + kGuardBytes, out_bytes);
   std::fill(output.begin(), output.end(), std::byte{options.poison});
 
-  const ExecutionOptions execution{spec.unit, options.schedule.value_or(spec.schedule),
-                                   options.schedule_seed ^ spec.seed, options.jobs, std::nullopt};
+  const ExecutionOptions execution{.backend = options.backend.value_or(backend_in_use()),
+                                   .unit = spec.unit,
+                                   .schedule = options.schedule.value_or(spec.schedule),
+                                   .schedule_seed = options.schedule_seed ^ spec.seed,
+                                   .jobs = options.jobs,
+                                   .only_blocks = std::nullopt};
   KernelRun run;
   if (const auto fault =
           kernel.launch(shape, options.variant.value_or(variant_of(spec)), {lse, o, output}, execution)) {

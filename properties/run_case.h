@@ -5,13 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "kernels/backend.h"
 #include "kernels/combine_kernel.h"
 #include "properties/case_tensors.h"
 
 // Executes the kernel of a case and brings back its output bits.
 namespace lsecheck {
 
+// The backend of every run that does not name one: cpu, until a command chooses another before its first case.
+Backend backend_in_use();
+void use_backend(Backend backend);
+
 struct RunOptions {
+  std::optional<Backend> backend;        // default: backend_in_use()
   std::optional<KernelVariant> variant;  // default: the one the case's selection asks for
   std::uint8_t poison = 0xff;            // what every output byte holds before the launch; 0xff.. is NaN in every type
   std::optional<Schedule> schedule;      // default: the case's

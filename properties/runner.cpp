@@ -124,7 +124,11 @@ std::string describe_spec(const CaseSpec& spec) {
 std::vector<const Law*> matching_laws(const std::string& law_glob) {
   std::vector<const Law*> laws;
   for (const Law& law : all_laws()) {
-    if (fnmatch(law_glob.c_str(), std::string(law.name).c_str(), 0) == 0) laws.push_back(&law);
+    const bool can_apply = law.id != LawId::twin || backend_in_use() == Backend::cuda;
+    if (can_apply && fnmatch(law_glob.c_str(), std::string(law.name).c_str(), 0) == 0) laws.push_back(&law);
+  }
+  if (laws.empty() && fnmatch(law_glob.c_str(), "twin", 0) == 0) {
+    throw std::invalid_argument("law twin compares with a GPU; add --backend cuda");
   }
   if (laws.empty()) {
     throw std::invalid_argument(fmt::format("no law matches '{}'; `lsecheck list laws` names them", law_glob));
@@ -166,7 +170,7 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
       const StatKey key{kernel,
                         measured->variant.name,
                         std::string(name_of(spec.arch)),
-                        std::string(name_of(spec.unit.kind)),
+                        backend_in_use() == Backend::cuda ? "hardware" : std::string(name_of(spec.unit.kind)),
                         std::string(name_of(spec.out)),
                         std::string(name_of(spec.partial)),
                         p_class_of(tensors.spec.num_partitions),
@@ -185,6 +189,8 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
     record(law, outcome);
     applied += outcome.status != LawOutcome::Status::not_applicable;
   }
+  // Without accuracy nothing is graded; what the other laws compared are the outputs of the case.
+  if (laws.front()->id != LawId::accuracy && applied > 0) results.totals.elements = spec.rows_heads() * spec.ov_depth;
   return results;
 }
 

@@ -230,11 +230,19 @@ void check_element(double value, const Output& output) {
   }
 }
 
+// MPFR keeps its constants and scratch numbers per thread; a thread that has used it frees them as it ends.
+struct MpfrCacheOfThread {
+  ~MpfrCacheOfThread() { mpfr_free_cache(); }
+  void use() const {}  // constructs it on this thread
+};
+thread_local const MpfrCacheOfThread mpfr_cache_of_thread;
+
 class ExactReference final : public Reference {
  public:
   const char* name() const override { return "exact"; }
 
   void grade_row(const RowProblem& problem, const RowToGrade& row, std::span<ElementGrade> grades) override {
+    mpfr_cache_of_thread.use();
     check_shapes(problem, row, grades.size());
     RowSums sums(problem);
     const std::vector<Term>& terms = sums.terms().all();
@@ -251,7 +259,10 @@ class ExactReference final : public Reference {
     }
   }
 
-  RoundedLse log_sum_exp2(const RowProblem& problem) override { return exact_log_sum_exp2(problem); }
+  RoundedLse log_sum_exp2(const RowProblem& problem) override {
+    mpfr_cache_of_thread.use();
+    return exact_log_sum_exp2(problem);
+  }
 };
 
 }  // namespace

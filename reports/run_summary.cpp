@@ -79,7 +79,8 @@ std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std:
     steps.push_back("Replay the first failure:");
     steps.push_back("  " + repro_line(results.failures.front().token));
   }
-  if (!run.finished) steps.push_back("The run has not come to its end; with a store (--db) the same command with --resume goes on.");
+  if (!run.finished)
+    steps.push_back("The run has not come to its end. It goes on from its store (--db) with --resume.");
   if (!not_covered.empty())
     steps.push_back("Reach the classes not covered: raise --cases or choose a larger --profile.");
   if (steps.empty() && verdict_of(run) == Verdict::nothing_checked) {

@@ -89,6 +89,11 @@ LSECHECK_DEVICE float redux_max_nan(float value, SourceLocation where = SourceLo
   return result;
 }
 
+// On a GPU this tells the compiler that every lane holds the value; here nobody needs to be told.
+inline float warp_uniform(float value) {
+  return value;
+}
+
 inline bool warp_max_is_redux() {
   return simt::BlockRunner::current().launch().arch == Arch::sm_100a;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/dispatch/fa4_dispatch.h"
 #include "kernels/sm100/fa4_instances.h"
 #include "kernels/sm100/fa4_instantiation_table.h"
@@ -60,9 +61,14 @@ class Fa4CombineKernel final : public CombineKernel {
 
   std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant& variant,
                                     const CombineBuffers& buffers, const ExecutionOptions& options) const override {
+    if (options.backend == Backend::cuda) return cuda::launch_fa4(shape, variant, buffers);
     const Fa4Instance& instance = *find_fa4_instance(shape.out, shape.partial, shape.ov_depth, variant.p_static);
-    const Fa4Arguments arguments{reinterpret_cast<const float*>(buffers.lse_partial.data()), buffers.o_partial.data(),
-                                 buffers.output.data(), shape.num_partitions, shape.rows, shape.heads};
+    const Fa4Arguments arguments{reinterpret_cast<const float*>(buffers.lse_partial.data()),
+                                 buffers.o_partial.data(),
+                                 buffers.output.data(),
+                                 shape.num_partitions,
+                                 shape.rows,
+                                 shape.heads};
     simt::Launch launch;
     launch.kernel = fmt::format("{}<{}, {}, {}, {}>", name(), name_of(shape.out), name_of(shape.partial),
                                 shape.ov_depth, variant.p_static);

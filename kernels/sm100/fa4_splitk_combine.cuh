@@ -19,12 +19,14 @@
 //   acc[d]  p ascending from 0: fma(w_p, w_p != 0 ? o_p[d] : 0, acc[d])
 //   out     cast, round to nearest even
 //
-// Bound: fa4_splitk_combine_bound.h. Largest bound_use seen: see the worst-case table in the README (its run is named there).
+// Bound: fa4_splitk_combine_bound.h. Largest bound_use seen: see the worst-case table in the README (its run is named
+// there).
 namespace lsecheck::sm100 {
 
 inline constexpr int kFa4PMax = 160;
 
-// How a depth is spread over the warp: vectors of 16 bytes or less where the depth divides evenly, single elements otherwise.
+// How a depth is spread over the warp: vectors of 16 bytes or less where the depth divides evenly, single elements
+// otherwise.
 template <class Partial, int kDepth>
 struct DepthSplit {
   static constexpr int kWidest = 16 / static_cast<int>(sizeof(Partial));
@@ -70,7 +72,9 @@ LSECHECK_DEVICE bool fa4_weights(const float* lse_partial, int num_partitions, u
 }
 
 // The select keeps what lies under an empty (or underflowed) partition out of the sum: 0 * NaN would be NaN.
-LSECHECK_DEVICE float fa4_fold(float weight, float o, float acc) { return fma_rn(weight, weight != 0.0F ? o : 0.0F, acc); }
+LSECHECK_DEVICE float fa4_fold(float weight, float o, float acc) {
+  return fma_rn(weight, weight != 0.0F ? o : 0.0F, acc);
+}
 
 // Whole depth by vectors; the vectors of partition p + 1 are in flight while p is folded. Never reads partition P.
 template <class Out, class Partial, int kDepth, int kPStatic>
@@ -149,7 +153,8 @@ LSECHECK_DEVICE void fa4_fold_scalars(const LaneSlots<kPStatic>& slots, const Pa
 template <class Out, int kDepth>
 LSECHECK_DEVICE void fa4_store_zeros(Out* output, unsigned row_head) {
   for (int d = static_cast<int>(threadIdx.x); d < kDepth; d += 32) {
-    store_global(output + (static_cast<std::size_t>(row_head) * kDepth + static_cast<unsigned>(d)), round_from_f32<Out>(0.0F));
+    store_global(output + (static_cast<std::size_t>(row_head) * kDepth + static_cast<unsigned>(d)),
+                 round_from_f32<Out>(0.0F));
   }
 }
 

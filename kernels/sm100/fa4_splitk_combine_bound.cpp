@@ -1,6 +1,6 @@
 #include "kernels/sm100/fa4_splitk_combine_bound.h"
 
-#include <algorithm>
+#include <Eigen/Core>
 #include <cmath>
 
 #include "kernels/sm100/fa4_weight_error.h"
@@ -34,9 +34,11 @@ RowBound fa4_row_bound(const RowExpectation& row, DType out, const sfu::UnitAccu
   const std::size_t depth = row.due.size();
   const std::vector<Fa4PartitionWeight> weights = fa4_weight_errors(row.x, unit);
 
-  std::vector<double> error(depth, 0.0);      // sum of c_p abs(o_p), c_p = W_p psi_p
-  std::vector<double> magnitude(depth, 0.0);  // sum of W_p abs(o_p)
-  std::vector<double> signed_sum(depth, 0.0);
+  using Elements = Eigen::ArrayXd;
+  const auto count = static_cast<Eigen::Index>(depth);
+  Elements error = Elements::Zero(count);      // sum of c_p abs(o_p), c_p = W_p psi_p
+  Elements magnitude = Elements::Zero(count);  // sum of W_p abs(o_p)
+  Elements signed_sum = Elements::Zero(count);
   std::uint64_t folded_from_here = 0;
   for (const Fa4PartitionWeight& w : weights)
     folded_from_here += w.fate == WeightFate::nonzero || w.fate == WeightFate::either;
@@ -50,13 +52,10 @@ RowBound fa4_row_bound(const RowExpectation& row, DType out, const sfu::UnitAccu
       psi = add_up(add_up(psi, gamma), mul_up(psi, gamma));
     }
     const double error_factor = mul_up(w.weight_up, psi);
-    const double* const a = row.a.data() + p * depth;
-    for (std::size_t d = 0; d < depth; ++d) {
-      const double size = std::abs(a[d]);
-      error[d] += error_factor * size;
-      magnitude[d] += w.weight_up * size;
-      signed_sum[d] += w.weight_near * a[d];
-    }
+    const Eigen::Map<const Elements> o(row.a.data() + p * depth, count);
+    error += error_factor * o.abs();
+    magnitude += w.weight_up * o.abs();
+    signed_sum += w.weight_near * o;
   }
 
   const double subnormal_part = mul_up(mul_up(static_cast<double>(folded), 0x1p-150), 1 + 0x1p-10);
@@ -65,10 +64,11 @@ RowBound fa4_row_bound(const RowExpectation& row, DType out, const sfu::UnitAccu
   result.bound_before_cast.resize(depth);
   result.inf_allowed.resize(depth);
   for (std::size_t d = 0; d < depth; ++d) {
-    const double size_up = mul_up(magnitude[d], kSumSlack);
-    const double e = add_up(mul_up(error[d], kSumSlack), subnormal_part);
+    const auto i = static_cast<Eigen::Index>(d);
+    const double size_up = mul_up(magnitude[i], kSumSlack);
+    const double e = add_up(mul_up(error[i], kSumSlack), subnormal_part);
     // abs(x) from the weights known to kWeightNearError, plus the double roundings of the sum.
-    const double x_up = add_up(std::abs(signed_sum[d]), mul_up(size_up, 4 * kWeightNearError));
+    const double x_up = add_up(std::abs(signed_sum[i]), mul_up(size_up, 4 * kWeightNearError));
     result.bound_before_cast[d] = e;
     result.bound[d] = out == DType::f32 ? e : add_up(e, cast_error_up(out, add_up(x_up, e)));
     result.inf_allowed[d] = add_up(size_up, e) >= max_finite(DType::f32);

@@ -1,0 +1,46 @@
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/cuda_bench.h"
+#include "kernels/cuda/sfu_sweep.h"
+
+// The build without nvcc: cuda.cmake compiles this file in place of the files that need the CUDA runtime.
+namespace lsecheck::cuda {
+
+namespace {
+
+[[noreturn]] void unavailable() {
+  throw DeviceError(DeviceError::Kind::unavailable, availability().reason);
+}
+
+}  // namespace
+
+const Availability& availability() {
+  static const Availability none{std::nullopt,
+                                 "this build has no CUDA kernels (nvcc was not found when it was configured)"};
+  return none;
+}
+
+std::vector<sm100::Fa4Entry> fa4_entries() {
+  return {};
+}
+
+std::optional<simt::Fault> launch_fa4(const CombineShape&, const KernelVariant&, const CombineBuffers&) {
+  unavailable();
+}
+
+std::array<std::uint64_t, 512> measure_digests(sfu::Instruction) {
+  unavailable();
+}
+
+std::vector<std::uint32_t> measure_block(sfu::Instruction, std::uint32_t) {
+  unavailable();
+}
+
+CombineTiming time_fa4(const CombineShape&, const KernelVariant&, int) {
+  unavailable();
+}
+
+double copy_bytes_per_second(int) {
+  unavailable();
+}
+
+}  // namespace lsecheck::cuda
