@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -17,7 +16,6 @@
 #include "cli/exit_codes.h"
 #include "cli/quantities.h"
 #include "cli/terminal.h"
-#include "kernels/registry.h"
 #include "kernels/sfu/sfu.h"
 #include "properties/runner.h"
 #include "reports/file_output.h"
@@ -86,6 +84,7 @@ RunConfig config_of(const RunCommandOptions& options) {
   }
   config.kernel_glob = options.kernel;
   config.law_glob = options.law;
+  config.limits.kernels = kernels_matching(options.kernel);
   if (options.arch != "all") config.limits.arch = parse_arch(options.arch);
   config.limits.unit = options.sfu == "spec" ? sfu::UnitKind::spec : sfu::UnitKind::h200;
   config.limits.schedule = options.schedule == "random" ? Schedule::random : Schedule::lockstep;
@@ -114,9 +113,7 @@ RunContext context_of(const RunConfig& config, const RunCommandOptions& options)
 }
 
 void check_kernel_glob(const std::string& glob) {
-  for (const CombineKernel* kernel : registered_kernels()) {
-    if (fnmatch(glob.c_str(), std::string(kernel->name()).c_str(), 0) == 0) return;
-  }
+  if (!kernels_matching(glob).empty()) return;
   throw CLI::ValidationError("--kernel",
                              fmt::format("no kernel matches '{}'; `lsecheck list kernels` names them", glob));
 }

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "kernels/arch.h"
 #include "kernels/sfu/sfu.h"
@@ -15,11 +17,16 @@ struct DrawLimits {
   std::optional<Arch> arch = std::nullopt;  // nullopt: all chips in turn
   sfu::UnitKind unit = sfu::UnitKind::h200;
   Schedule schedule = Schedule::lockstep;
+  std::vector<KernelId> kernels = {};  // empty: all
 };
 
-// Case case_index of the sequence that seed starts: a pure function. Regimes, types, depths, chips and shapes come from
-// decks that are dealt out whole (case_draw.cpp), so any some tens of consecutive cases hold every class in its share.
-// The spec passes spec_error().
+// Kernels whose name matches the shell pattern, in the order of KernelId.
+std::vector<KernelId> kernels_matching(const std::string& glob);
+
+// Case case_index of the sequence that seed starts: a pure function. Kernels take fixed turns, FA4 half of all cases;
+// each has a sequence of its own, of which it takes the next case, so that it sees the same cases alone and among
+// others. Regimes, types, depths, chips and shapes come from decks that are dealt out whole (case_draw.cpp), so any
+// some tens of consecutive cases hold every class in its share. The spec passes spec_error().
 CaseSpec draw_spec(std::uint64_t seed, std::uint64_t case_index, const DrawLimits& limits);
 
 }  // namespace lsecheck

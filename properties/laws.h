@@ -37,7 +37,11 @@ enum class LawId : std::uint8_t {
   every_output_written = 14,
   schedule_order = 15,
   hierarchical = 16,
-  special_values = 17
+  special_values = 17,
+  // 18 is set aside for the law that a second backend agrees.
+  warps_per_head_agree = 19,
+  ragged_is_dense = 20,
+  sink_absent = 21
 };
 
 struct LawOutcome {

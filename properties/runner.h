@@ -18,8 +18,8 @@ namespace lsecheck {
 struct RunConfig {
   std::string profile;
   std::uint64_t seed = 0;
-  std::uint64_t cases = 0;       // length of the sequence
-  std::uint64_t first_case = 0;  // where a resumed run goes on
+  std::uint64_t cases = 0;             // length of the sequence
+  std::uint64_t first_case = 0;        // where a resumed run goes on
   std::uint64_t earlier_failures = 0;  // of the part before first_case
   std::string kernel_glob = "*";
   std::string law_glob = "*";

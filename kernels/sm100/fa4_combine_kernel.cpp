@@ -26,6 +26,11 @@ class Fa4CombineKernel final : public CombineKernel {
   std::string_view summary() const override { return "FA4 workspace split-K combine, one warp per row-head"; }
   std::span<const int> depths() const override { return kFa4Depths; }
   int p_max() const override { return kPMax; }
+  std::string partition_counts() const override { return fmt::format("1 to {}", kPMax); }
+  bool takes_sink() const override { return false; }
+  bool trailing_empties_exact() const override { return true; }
+  bool shift_exact() const override { return false; }
+  bool rescales_sums() const override { return false; }
   bool supports_types(DType out, DType partial) const override { return fa4_in_table(out, partial, 128, 0); }
 
   std::optional<std::string> refuse(const CombineShape& shape) const override {
@@ -47,6 +52,10 @@ class Fa4CombineKernel final : public CombineKernel {
     return std::nullopt;
   }
 
+  std::optional<int> launchable_partitions(const CombineShape& shape) const override {
+    return refuse(shape) ? std::nullopt : std::optional(shape.num_partitions);
+  }
+
   // The launcher has one kernel per rung and one for every other P.
   std::vector<KernelVariant> variants(const CombineShape& shape) const override {
     std::vector<KernelVariant> result;
@@ -61,8 +70,12 @@ class Fa4CombineKernel final : public CombineKernel {
   std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant& variant,
                                     const CombineBuffers& buffers, const ExecutionOptions& options) const override {
     const Fa4Instance& instance = *find_fa4_instance(shape.out, shape.partial, shape.ov_depth, variant.p_static);
-    const Fa4Arguments arguments{reinterpret_cast<const float*>(buffers.lse_partial.data()), buffers.o_partial.data(),
-                                 buffers.output.data(), shape.num_partitions, shape.rows, shape.heads};
+    const Fa4Arguments arguments{reinterpret_cast<const float*>(buffers.lse_partial.data()),
+                                 buffers.o_partial.data(),
+                                 buffers.output.data(),
+                                 shape.num_partitions,
+                                 shape.rows,
+                                 shape.heads};
     simt::Launch launch;
     launch.kernel = fmt::format("{}<{}, {}, {}, {}>", name(), name_of(shape.out), name_of(shape.partial),
                                 shape.ov_depth, variant.p_static);

@@ -32,7 +32,7 @@ constexpr double kSumSlack = 1 + 0x1p-40;
 
 RowBound fa4_row_bound(const RowExpectation& row, DType out, const sfu::UnitAccuracy& unit) {
   const std::size_t depth = row.due.size();
-  const std::vector<Fa4PartitionWeight> weights = fa4_weight_errors(row.x, unit);
+  const std::vector<Fa4PartitionWeight> weights = fa4_weight_errors(row.x, unit, row.sink);
 
   std::vector<double> error(depth, 0.0);      // sum of c_p abs(o_p), c_p = W_p psi_p
   std::vector<double> magnitude(depth, 0.0);  // sum of W_p abs(o_p)
