@@ -329,7 +329,7 @@ void draw_mla_partitions(const Sequence& sequence, std::uint64_t case_index, std
   const PClass p_class = kShapes[shape_card].p;
   const bool large = p_class == PClass::edge_large || p_class == PClass::production_large;
   const std::vector<int> counts = mla_split_counts(spec, large);
-  const int rotated = counts[uses_of_class(case_index, shape_card) % counts.size()];
+  const int rotated = edge_partitions(counts, sequence, uses_of_class(case_index, shape_card));
   const auto production = draw_mla_production(stream, spec, large);
   const bool edge = p_class == PClass::edge_small || p_class == PClass::edge_large;
   const MlaDraw drawn = edge || !production ? MlaDraw{rotated, rotated} : *production;
