@@ -48,8 +48,8 @@ std::uint64_t digest_of_cases(const DrawLimits& limits) {
 // The bits of a fixed set of cases: a change here needs a new kGeneratorVersion.
 TEST(CaseExpand, BitsArePinned) {
   EXPECT_EQ(digest_of_cases({.kernels = {KernelId::fa4_splitk_combine}}), 8134032522448653391u);
-  EXPECT_EQ(digest_of_cases({.kernels = {KernelId::mla_combine}}), 1u);
-  EXPECT_EQ(digest_of_cases({.kernels = {KernelId::mla_combine_split_parallel}}), 2u);
+  EXPECT_EQ(digest_of_cases({.kernels = {KernelId::mla_combine}}), 15975751492713306636u);
+  EXPECT_EQ(digest_of_cases({.kernels = {KernelId::mla_combine_split_parallel}}), 9944389411878552927u);
 }
 
 TEST(CaseExpand, ARowDoesNotDependOnTheNumberOfRows) {
