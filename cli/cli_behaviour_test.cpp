@@ -41,8 +41,9 @@ constexpr CommandLine kCommandLines[] = {
     {"TwoSubCommands", "list list", 2, "^$", "list"},
 
     {"ListRegimes", "list regimes", 0, "LSE regimes.*\n  narrow .*\n  policy .*value regimes.*\n  cancelling "},
-    {"ListKernels", "list kernels", 0, "^fa4_splitk_combine\n.*bf16<-bf16.*\n.* 64, .*\n.* 1 to 160\n"},
-    {"ListLaws", "list laws", 0, "^accuracy +bound +.*\nspecial_values +contract "},
+    {"ListKernels", "list kernels", 0,
+     "^fa4_splitk_combine\n.*bf16<-bf16.*\n.* 64, .*\n.* 1 to 160\n.*mla_combine\n.*mla_combine_split_parallel\n"},
+    {"ListLaws", "list laws", 0, "^accuracy +bound +.*\nspecial_values +contract .*\nsink_absent +bits "},
     {"ListAll", "list", 0, "fa4_splitk_combine.*\naccuracy .*LSE regimes"},
     {"ListHelp", "list --help", 0, "kernels,laws,regimes"},
     {"ListUnknown", "list frobnicate", 2, "^$", "frobnicate not in .*; see lsecheck list --help"},
@@ -53,7 +54,7 @@ constexpr CommandLine kCommandLines[] = {
     {"ReportOfADirectory", "report .", 2, "^$", ""},
     {"ReportUnknownFormat", "report --format pdf x.db", 2, "^$", "--format: pdf not in .*html"},
     {"ReportOfSomethingElse", "report /bin/sh", 2, "^$", "/bin/sh"},
-    {"ReportOfAStore", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db", 0,
+    {"ReportOfAStore", "run --cases 4 --db r.db >/dev/null 2>&1 && lsecheck report r.db", 0,
      "^CLEAN.*fa4_splitk_combine"},
     {"ReportSaysWhatIsNotCovered", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db", 0,
      "not covered.*0 of"},
@@ -76,6 +77,8 @@ constexpr CommandLine kCommandLines[] = {
      "run --cases 20 --jobs 1 --json a.json >/dev/null && lsecheck run --cases 20 --jobs 3 --json b.json >/dev/null && "
      "cmp a.json b.json",
      0, "^$"},
+    {"RunOneFamily", "run --cases 12 --kernel 'mla*' --law accuracy", 0,
+     "^CLEAN.*12 cases.*mla_combine_split_parallel"},
     {"RunNoCases", "run --cases 0", 2, "^$", "--cases"},
     {"RunNotANumber", "run --cases many", 2, "^$", "--cases"},
     {"RunBadSeed", "run --seed tomorrow", 2, "^$", "--seed: 'tomorrow' is not a number"},
@@ -84,13 +87,10 @@ constexpr CommandLine kCommandLines[] = {
     {"RunTooLittleMemory", "run --memory 1K", 2, "^$", "--memory: case .* needs about"},
     {"RunUnknownArch", "run --arch sm_80", 2, "^$", "--arch: sm_80 not in"},
     {"RunUnknownProfile", "run --profile quick", 2, "^$", "--profile: quick not in"},
-    {"RunNoSuchKernel", "run --kernel 'nope*'", 2, "^$", "no kernel matches 'nope\\*'"},
+    {"RunNoSuchKernel", "run --kernel 'nope*'", 2, "^$", "no kernel of the cpu backend matches 'nope\\*'"},
     {"RunNoSuchLaw", "run --law 'nope*'", 2, "^$", "--law: .*nope"},
     {"RunResumeOfNothing", "run --resume", 2, "^$", "--resume: names no store; add --db FILE"},
     {"RunWithoutGpu", "run --backend cuda", 4, "^$", "use --backend cpu"},
-    {"BenchWithoutGpu", "bench --backend cuda", 4, "^$", "bench --backend cuda: .*; use --backend cpu"},
-    {"CalibrateWithoutGpu", "calibrate --out d.txt", 4, "^$", "calibrate: .*; it needs an NVIDIA GPU"},
-    {"CalibrateHelp", "calibrate --help", 0, "2\\^32 inputs.*--out.*4 no usable device"},
     {"RunUnwritableJson", "run --json no/such/folder/r.json", 4, "^$", "no/such/folder"},
     {"RunToAFullDisk", "run --cases 2 --json /dev/full", 4, "", "No space left"},
     {"RunResumedGivesTheSameBytes",
@@ -105,27 +105,27 @@ constexpr CommandLine kCommandLines[] = {
 
     {"ReproWithoutToken", "repro", 2, "^$", "required; see lsecheck repro --help"},
     {"ReproGarbage", "repro lse1-garbage", 2, "^$", "token: "},
-    {"ReproOtherGeneratorVersion", "repro lse1-aiaasaaqciaqaaacaeauaaiaaaaaaaaaacq55icf", 125, "^$",
-     "^lsecheck: token of generator version 2, this is 1: .*case file"},
+    {"ReproOtherGeneratorVersion", "repro lse1-amaasaaqaaaacaacaeauaaaaaaaaaaaaadbhzi2t", 125, "^$",
+     "^lsecheck: token of generator version 3, this is 2: .*case file"},
     {"ReproWhatHolds", "repro $(lsecheck run --cases 2 --json /dev/stdout | grep -o 'lse1-[a-z2-7]*' | head -n 1)", 3,
      "^case .*law .*largest .*NOT REPRODUCED"},
-    {"ReproTooLittleMemory", "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaabbfzpr6 --memory 1K", 2, "^$",
+    {"ReproTooLittleMemory", "repro lse1-aiaasaaqaaaacaacaeauaaaaaaaaaaaaabop66om --memory 1K", 2, "^$",
      "allow it with --memory"},
     {"ReproSavedCase",
-     "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaabbfzpr6 --save c.safetensors >/dev/null; lsecheck repro "
+     "repro lse1-aiaasaaqaaaacaacaeauaaaaaaaaaaaaabop66om --save c.safetensors >/dev/null; lsecheck repro "
      "c.safetensors",
      3, "^case .*P=2 .*law .*value_scaling.*NOT REPRODUCED"},
     {"ReproTruncatedCase",
-     "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaabbfzpr6 --save c.safetensors >/dev/null; truncate -s -1 "
+     "repro lse1-aiaasaaqaaaacaacaeauaaaaaaaaaaaaabop66om --save c.safetensors >/dev/null; truncate -s -1 "
      "c.safetensors && "
      "lsecheck repro c.safetensors",
      2, "^$", "c.safetensors"},
     {"ReproLyingHeader",
-     "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaabbfzpr6 --save c.safetensors >/dev/null; sed -i 's/F32/F16/' "
+     "repro lse1-aiaasaaqaaaacaacaeauaaaaaaaaaaaaabop66om --save c.safetensors >/dev/null; sed -i 's/F32/F16/' "
      "c.safetensors && "
      "lsecheck repro c.safetensors",
      2, "^$", "c.safetensors"},
-    {"ReproSaveToNowhere", "repro lse1-aeaasaaqciaqaaacaeauaaiaaaaaaaaaabbfzpr6 --save no/such/folder/c.safetensors", 4,
+    {"ReproSaveToNowhere", "repro lse1-aiaasaaqaaaacaacaeauaaaaaaaaaaaaabop66om --save no/such/folder/c.safetensors", 4,
      "^$", "no/such/folder"},
     {"ReproMissingFile", "repro no-such.safetensors", 2, "^$", "no-such.safetensors"},
     {"CheckWithoutFile", "check", 2, "^$", "required; see lsecheck check --help"},
@@ -139,6 +139,10 @@ constexpr CommandLine kCommandLines[] = {
     {"CheckUnknownClass", "check --combine tree x.safetensors", 2, "^$", "--combine: tree not in"},
     {"CheckNotTensors", "check /bin/sh", 2, "^$", "/bin/sh"},
     {"CheckMissingFile", "check no-such.safetensors", 2, "^$", "no-such.safetensors"},
+
+    {"BenchWithoutGpu", "bench --backend cuda", 4, "^$", "bench --backend cuda: .*; use --backend cpu"},
+    {"CalibrateWithoutGpu", "calibrate --out d.txt", 4, "^$", "calibrate: .*; it needs an NVIDIA GPU"},
+    {"CalibrateHelp", "calibrate --help", 0, "2\\^32 inputs.*--out.*4 no usable device"},
 
     {"NewlineInArgument", "list 'a\nb'", 2, "^$", "a b not in"},
 };

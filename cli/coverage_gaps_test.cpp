@@ -19,6 +19,7 @@ using testing::StartsWith;
 StoredRun drawn_run(const std::string& arch, std::uint64_t cases) {
   StoredRun run;
   run.context.arch = arch;
+  run.context.kernel_glob = "*";
   run.results.totals.cases = cases;
   DrawLimits limits;
   limits.arch = parse_arch(arch);

@@ -97,6 +97,18 @@ std::string_view describe(Garbage garbage) {
   return "";
 }
 
+std::string_view describe(SinkKind sink) {
+  switch (sink) {
+    case SinkKind::none:
+      return "no sink";
+    case SinkKind::finite:
+      return "a finite natural logarithm in each head, often near the mass of the row";
+    case SinkKind::minus_infinity:
+      return "-inf in each head: no mass, but its operations run";
+  }
+  return "";
+}
+
 template <typename Enum>
 void print_axis(std::string_view title, int count) {
   fmt::print("{}\n", title);
@@ -121,7 +133,8 @@ void list_kernels() {
     fmt::print("{}\n  {}\n", kernel->name(), kernel->summary());
     fmt::print("  output<-partials   {}\n", types_of(*kernel));
     fmt::print("  depths             {}\n", fmt::join(kernel->depths(), ", "));
-    fmt::print("  partitions         1 to {}\n", kernel->p_max());
+    fmt::print("  partitions         {}\n", kernel->partition_counts());
+    fmt::print("  attention sink     {}\n", kernel->takes_sink() ? "yes" : "no");
   }
 }
 
@@ -136,6 +149,7 @@ void list_regimes() {
   print_axis<ValueRegime>("value regimes", kValueRegimeCount);
   print_axis<EmptyPattern>("empty partitions (LSE = -inf)", kEmptyPatternCount);
   print_axis<Garbage>("what lies under an empty partition", kGarbageCount);
+  print_axis<SinkKind>("attention sink (kernels that take one)", kSinkKindCount);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +17,6 @@
 #include "cli/exit_codes.h"
 #include "cli/quantities.h"
 #include "cli/terminal.h"
-#include "kernels/registry.h"
 #include "kernels/sfu/sfu.h"
 #include "properties/run_case.h"
 #include "properties/runner.h"
@@ -88,6 +86,7 @@ RunConfig config_of(const RunCommandOptions& options) {
   }
   config.kernel_glob = options.kernel;
   config.law_glob = options.law;
+  config.limits.kernels = kernels_matching(options.kernel, backend_in_use());
   if (options.arch != "all") config.limits.arch = parse_arch(options.arch);
   config.limits.unit = options.sfu == "spec" ? sfu::UnitKind::spec : sfu::UnitKind::h200;
   config.limits.schedule = options.schedule == "random" ? Schedule::random : Schedule::lockstep;
@@ -116,11 +115,10 @@ RunContext context_of(const RunConfig& config, const RunCommandOptions& options)
 }
 
 void check_kernel_glob(const std::string& glob) {
-  for (const CombineKernel* kernel : registered_kernels()) {
-    if (fnmatch(glob.c_str(), std::string(kernel->name()).c_str(), 0) == 0) return;
-  }
+  if (!kernels_matching(glob, backend_in_use()).empty()) return;
   throw CLI::ValidationError("--kernel",
-                             fmt::format("no kernel matches '{}'; `lsecheck list kernels` names them", glob));
+                             fmt::format("no kernel of the {} backend matches '{}'; `lsecheck list kernels` names them",
+                                         name_of(backend_in_use()), glob));
 }
 
 // The largest case of the sequence must fit; found out before anything runs.

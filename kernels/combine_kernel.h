@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,10 +33,12 @@ struct CombineShape {
   std::uint64_t rows_heads() const { return std::uint64_t{rows} * heads; }
 };
 
-// One compiled instantiation that can run a shape. p_static = 0: the partition count is a run-time argument.
+// One way to run a shape: a compiled instantiation, and for kernels that take them, how the rows are grouped.
 struct KernelVariant {
-  std::string name;  // "rung" or "runtime"
-  int p_static = 0;
+  std::string name;        // "rung", "runtime", "wph4", "wph4_ragged", "dense", "ragged"
+  int p_static = 0;        // 0: the partition count is a run-time argument
+  int warps_per_head = 0;  // 0: not a parameter of the kernel
+  bool ragged = false;     // rows are cut into sequences of unequal length, whose workspace is padded to the longest
 };
 
 // Layouts: lse_partial [P, rows, heads] f32 (log2 domain), o_partial [P, rows, heads, ov_depth] of shape.partial,
@@ -44,6 +47,7 @@ struct CombineBuffers {
   std::span<const std::byte> lse_partial;
   std::span<const std::byte> o_partial;
   std::span<std::byte> output;
+  std::span<const std::byte> attention_sink = {};  // [heads] f32, natural log, finite or -inf; empty: no sink
 };
 
 // On the cuda backend the device is the unit and the schedule, and every block runs.
@@ -61,7 +65,9 @@ enum class RowClass : std::uint8_t { finite, zeros, all_nan };
 
 // Classes of value that an element may hold, as a bit set. kFinite alone: the element is graded against the exact value
 // (where Inf may still be due or allowed by overflow).
-enum ElementDue : std::uint8_t { kFinite = 1, kNaN = 2, kPositiveInf = 4, kNegativeInf = 8 };
+// kNaNByOverflow, only together with kFinite: graded unless NaN, which partial sums that overflow may leave (Inf - Inf,
+// or an Inf that is scaled by 0).
+enum ElementDue : std::uint8_t { kFinite = 1, kNaN = 2, kPositiveInf = 4, kNegativeInf = 8, kNaNByOverflow = 16 };
 
 struct RowExpectation {
   RowClass row_class = RowClass::finite;
@@ -70,13 +76,18 @@ struct RowExpectation {
   std::vector<double>
       a;  // [P, D]; non-finite values replaced by 0 (their elements are not graded, or the contract drops them)
   std::vector<std::uint8_t> due;  // [D] of ElementDue
-  RowProblem problem() const { return {ExponentBase::log2, x, {}, a, due.size(), std::nullopt}; }
+  std::optional<double> sink;     // natural log, finite or -inf (the operations run, the mass is 0); nullopt: no sink
+  RowProblem problem() const {
+    const bool has_mass = sink && *sink != -std::numeric_limits<double>::infinity();
+    return {ExponentBase::log2, x, {}, a, due.size(), has_mass ? sink : std::nullopt};
+  }
 };
 
 // One row of a case as the kernel reads it.
 struct RowInput {
-  std::span<const float> lse;        // [P], log2 domain
-  std::span<const std::uint32_t> o;  // [P, D], bits of shape.partial
+  std::span<const float> lse;                // [P], log2 domain
+  std::span<const std::uint32_t> o;          // [P, D], bits of shape.partial
+  std::optional<float> sink = std::nullopt;  // natural log, finite or -inf
 };
 
 struct RowBound {
@@ -93,10 +104,22 @@ class CombineKernel {
   virtual std::string_view summary() const = 0;
   virtual std::span<const int> depths() const = 0;
   virtual int p_max() const = 0;
+  virtual std::string partition_counts() const = 0;  // "1 to 160": for a person
   virtual bool supports_types(DType out, DType partial) const = 0;
+  virtual bool has_cuda_build() const = 0;  // whether launch() knows Backend::cuda
 
   // nullopt: can run. Otherwise one line that names what is wrong and what would do.
   virtual std::optional<std::string> refuse(const CombineShape& shape) const = 0;
+
+  // The smallest partition count from shape.num_partitions upward that refuse() accepts in its place; nullopt: none.
+  virtual std::optional<int> launchable_partitions(const CombineShape& shape) const = 0;
+
+  // What the laws ask instead of names.
+  virtual bool takes_sink() const = 0;
+  virtual bool trailing_empties_exact() const = 0;  // trailing empty partitions change no bit
+  virtual bool shift_exact() const = 0;             // without a sink, one exact constant on every LSE changes no bit
+  virtual bool rescales_sums()
+      const = 0;  // partial sums are rescaled as the maximum grows: a cancelled one has no least size
 
   // Every instantiation that runs this shape, production's choice first. Law: all give the same bits.
   virtual std::vector<KernelVariant> variants(const CombineShape& shape) const = 0;

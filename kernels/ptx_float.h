@@ -49,12 +49,25 @@ LSECHECK_BOTH float negative_infinity() {
   return float_from_bits(0xff800000U);
 }
 
+LSECHECK_BOTH float positive_infinity() {
+  return float_from_bits(0x7f800000U);
+}
+
 // fma.rn.f32: one rounding.
 LSECHECK_BOTH float fma_rn(float a, float b, float c) {
 #if defined(__CUDACC__)
   return __fmaf_rn(a, b, c);
 #else
   return __builtin_fmaf(a, b, c);
+#endif
+}
+
+// div.rn.f32: true division, one rounding.
+LSECHECK_BOTH float divide_rn(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return __fdiv_rn(a, b);
+#else
+  return a / b;
 #endif
 }
 

@@ -3,11 +3,13 @@
 #include <array>
 
 #include "kernels/sm100/fa4_combine_kernel.h"
+#include "kernels/sm100/mla_combine_kernel.h"
 
 namespace lsecheck {
 
 std::span<const CombineKernel* const> registered_kernels() {
-  static const std::array<const CombineKernel*, 1> kernels{&sm100::fa4_combine_kernel()};
+  static const std::array<const CombineKernel*, 3> kernels{&sm100::fa4_combine_kernel(), &sm100::mla_combine_kernel(),
+                                                           &sm100::mla_combine_split_parallel_kernel()};
   return kernels;
 }
 

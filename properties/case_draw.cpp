@@ -1,11 +1,16 @@
 #include "properties/case_draw.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <span>
 
 #include "kernels/dispatch/fa4_dispatch.h"
+#include "kernels/dispatch/mla_dispatch.h"
+#include "kernels/registry.h"
+#include "kernels/sm100/mla_instantiation_table.h"
 #include "properties/case_limits.h"
 #include "properties/philox.h"
 
@@ -16,7 +21,22 @@ namespace {
 // consecutive cases, so each such block holds every card once, and decks of different length meet in ever new
 // combinations.
 
-enum class Deck : std::uint32_t { shape = 1, lse, values, empties, garbage, types, depth, arch, selection, edge, pick };
+enum class Deck : std::uint32_t {
+  shape = 1,
+  lse,
+  values,
+  empties,
+  garbage,
+  types,
+  depth,
+  arch,
+  selection,
+  edge,
+  pick,
+  kernel,
+  sink,
+  last  // decks of one kernel are numbered apart from those of the next
+};
 
 enum class PClass : std::uint8_t {
   edge_small,        // 1, 2, 3, 31, 32
@@ -121,12 +141,50 @@ constexpr std::array<Selection, 12> kSelections{
     Selection::over_bucketed, Selection::over_bucketed, Selection::over_bucketed, Selection::over_bucketed,
     Selection::over_bucketed, Selection::runtime_p,     Selection::runtime_p,     Selection::runtime_p};
 
+// FA4 half of all cases.
+constexpr std::array<KernelId, 4> kKernelTurns{KernelId::fa4_splitk_combine, KernelId::fa4_splitk_combine,
+                                               KernelId::mla_combine, KernelId::mla_combine_split_parallel};
+
+// MLA. Production is bf16 at head dimension 512.
+struct MlaFormat {
+  DType type;
+  std::uint16_t head_dim;
+};
+constexpr std::array<MlaFormat, 12> kMlaFormats{{{DType::bf16, 512},
+                                                 {DType::bf16, 512},
+                                                 {DType::bf16, 512},
+                                                 {DType::bf16, 512},
+                                                 {DType::bf16, 512},
+                                                 {DType::bf16, 512},
+                                                 {DType::f16, 512},
+                                                 {DType::f16, 512},
+                                                 {DType::f32, 512},
+                                                 {DType::f32, 512},
+                                                 {DType::bf16, 256},
+                                                 {DType::f32, 256}}};
+constexpr std::array<Selection, 8> kMlaSelections{
+    Selection::production,  Selection::production,    Selection::alternative,   Selection::alternative,
+    Selection::alternative, Selection::over_bucketed, Selection::over_bucketed, Selection::over_bucketed};
+constexpr std::array<SinkKind, 6> kSinks{SinkKind::none,   SinkKind::none,   SinkKind::finite,
+                                         SinkKind::finite, SinkKind::finite, SinkKind::minus_infinity};
+
 // rows * heads * P * ov_depth of one case. Whole rows are given up first, then heads; one row-head always fits.
 constexpr std::uint64_t kMaxTerms = 160'000;
 
+// One kernel's sequence of cases.
+struct Sequence {
+  std::uint64_t seed;
+  KernelId kernel;
+
+  std::uint32_t purpose(Deck deck) const {
+    return static_cast<std::uint32_t>(deck) +
+           static_cast<std::uint32_t>(kernel) * static_cast<std::uint32_t>(Deck::last);
+  }
+};
+
 // Which card case `index` gets from a deck of `cards`.
-std::size_t deal(std::uint64_t seed, Deck deck, std::uint64_t index, std::size_t cards) {
-  PhiloxStream stream(seed, static_cast<std::uint32_t>(deck), index / cards);
+std::size_t deal(const Sequence& sequence, Deck deck, std::uint64_t index, std::size_t cards) {
+  PhiloxStream stream(sequence.seed, sequence.purpose(deck), index / cards);
   std::array<std::uint8_t, 32> order;
   std::iota(order.begin(), order.end(), std::uint8_t{0});
   for (std::size_t i = cards - 1; i > 0; --i) std::swap(order[i], order[stream.below(i + 1)]);
@@ -134,9 +192,9 @@ std::size_t deal(std::uint64_t seed, Deck deck, std::uint64_t index, std::size_t
 }
 
 template <typename Card, std::size_t cards>
-Card deal(std::uint64_t seed, Deck deck, std::uint64_t index, const std::array<Card, cards>& table) {
+Card deal(const Sequence& sequence, Deck deck, std::uint64_t index, const std::array<Card, cards>& table) {
   static_assert(cards <= 32, "deal() orders at most 32 cards");
-  return table[deal(seed, deck, index, cards)];
+  return table[deal(sequence, deck, index, cards)];
 }
 
 template <typename T, std::size_t n>
@@ -197,14 +255,13 @@ int draw_production_partitions(PhiloxStream& stream, int sm_count, int ov_depth,
 }
 
 // Each edge card rotates through its list: the k-th block of shapes deals the k-th, so all edges come up in turn.
-int edge_partitions(std::span<const int> edges, std::uint64_t seed, std::uint64_t uses) {
+int edge_partitions(std::span<const int> edges, const Sequence& sequence, std::uint64_t uses) {
   const std::size_t n = edges.size();
-  return edges[deal(seed, Deck::edge, uses, n)];
+  return edges[deal(sequence, Deck::edge, uses, n)];
 }
 
-int draw_partitions(std::uint64_t seed, std::uint64_t case_index, std::size_t shape_card, const CaseSpec& spec,
-                    PhiloxStream& stream) {
-  const std::uint64_t block = case_index / kShapes.size();
+// How often the class of this shape card has been dealt before.
+std::uint64_t uses_of_class(std::uint64_t case_index, std::size_t shape_card) {
   const PClass p_class = kShapes[shape_card].p;
   // How many cards of this class stand before this one in the table, and how many there are: the running count of uses.
   std::uint64_t before = 0, in_table = 0;
@@ -213,17 +270,79 @@ int draw_partitions(std::uint64_t seed, std::uint64_t case_index, std::size_t sh
     ++in_table;
     if (card < shape_card) ++before;
   }
-  const std::uint64_t uses = block * in_table + before;
+  return case_index / kShapes.size() * in_table + before;
+}
+
+int draw_partitions(const Sequence& sequence, std::uint64_t case_index, std::size_t shape_card, const CaseSpec& spec,
+                    PhiloxStream& stream) {
+  const PClass p_class = kShapes[shape_card].p;
+  const std::uint64_t uses = uses_of_class(case_index, shape_card);
   switch (p_class) {
     case PClass::edge_small:
-      return edge_partitions(kSmallEdges, seed, uses);
+      return edge_partitions(kSmallEdges, sequence, uses);
     case PClass::edge_large:
-      return edge_partitions(kLargeEdges, seed, uses);
+      return edge_partitions(kLargeEdges, sequence, uses);
     case PClass::production_small:
     case PClass::production_large:
       break;
   }
   return draw_production_partitions(stream, sm_count_of(spec.arch), spec.ov_depth, p_class == PClass::production_large);
+}
+
+// The split counts above or up to 32 that the spec's kernel is compiled for on its chip.
+std::vector<int> mla_split_counts(const CaseSpec& spec, bool large) {
+  std::vector<int> counts;
+  for (const int splits : sm100::kMlaSplits) {
+    if ((splits > 32) == large && is_mla_split_count(spec, splits)) counts.push_back(splits);
+  }
+  return counts;
+}
+
+// What dispatch would launch for some batch and cache, as wanted and as its bucket; nullopt where that is another
+// class.
+struct MlaDraw {
+  int wanted;
+  int bucket;
+};
+std::optional<MlaDraw> draw_mla_production(PhiloxStream& stream, const CaseSpec& spec, bool large) {
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    MlaSplitRequest request;
+    request.sm_count = sm_count_of(spec.arch);
+    request.batch = stream.between(1, std::int64_t{1} << stream.below(7));
+    request.q_len = stream.between(1, 4);
+    request.heads = std::int64_t{1} << stream.between(3, 6);
+    request.cache_len = stream.between(1, std::int64_t{1} << stream.between(9, 17));
+    const int bucket = choose_mla_partitions(request);
+    // The count before the bucketing is lost; any that leads to this bucket stands for it.
+    const auto counts = mla_split_buckets(request.sm_count);
+    const auto at = std::find(counts.begin(), counts.end(), bucket);
+    const int below = at == counts.begin() ? 0 : *(at - 1);
+    const auto wanted = static_cast<int>(stream.between(below + 1, bucket));
+    if (is_mla_split_count(spec, bucket) && (bucket > 32) == large && wanted >= 2) return MlaDraw{wanted, bucket};
+  }
+  return std::nullopt;
+}
+
+// Sets num_partitions and selection. Edge cards rotate through every bucket; over_bucketed ones keep the count that was
+// wanted.
+void draw_mla_partitions(const Sequence& sequence, std::uint64_t case_index, std::size_t shape_card,
+                         PhiloxStream& stream, CaseSpec& spec) {
+  const PClass p_class = kShapes[shape_card].p;
+  const bool large = p_class == PClass::edge_large || p_class == PClass::production_large;
+  const std::vector<int> counts = mla_split_counts(spec, large);
+  const int rotated = edge_partitions(counts, sequence, uses_of_class(case_index, shape_card));
+  const auto production = draw_mla_production(stream, spec, large);
+  const bool edge = p_class == PClass::edge_small || p_class == PClass::edge_large;
+  const MlaDraw drawn = edge || !production ? MlaDraw{rotated, rotated} : *production;
+  const int below = static_cast<int>(stream.between(2, std::max(2, drawn.bucket - 1)));
+  spec.num_partitions = static_cast<std::uint16_t>(drawn.bucket);
+  if (spec.selection != Selection::over_bucketed) return;
+  for (const int wanted : {drawn.wanted, drawn.bucket - 1, below}) {
+    spec.num_partitions = static_cast<std::uint16_t>(wanted);
+    if (over_bucketed_rung(spec) && (wanted > 32) == large) return;
+  }
+  spec.num_partitions = static_cast<std::uint16_t>(drawn.bucket);
+  spec.selection = Selection::production;
 }
 
 void bound_work(CaseSpec& spec) {
@@ -233,12 +352,11 @@ void bound_work(CaseSpec& spec) {
   spec.rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(spec.rows, row_limit / spec.heads));
 }
 
-}  // namespace
-
-CaseSpec draw_spec(std::uint64_t seed, std::uint64_t case_index, const DrawLimits& limits) {
-  const auto card = [&](Deck deck, const auto& table) { return deal(seed, deck, case_index, table); };
-  PhiloxStream stream(seed, static_cast<std::uint32_t>(Deck::pick), case_index);
+// What every kernel draws alike.
+CaseSpec draw_common(const Sequence& sequence, std::uint64_t index, const DrawLimits& limits, PhiloxStream& stream) {
+  const auto card = [&](Deck deck, const auto& table) { return deal(sequence, deck, index, table); };
   CaseSpec spec;
+  spec.kernel = sequence.kernel;
   spec.seed = stream.next_u64();
   const std::uint64_t unit_seed = stream.next_u64();
   spec.unit = {limits.unit, limits.unit == sfu::UnitKind::spec ? unit_seed : 0};
@@ -249,16 +367,23 @@ CaseSpec draw_spec(std::uint64_t seed, std::uint64_t case_index, const DrawLimit
   spec.values = spec.lse == LseRegime::attention ? ValueRegime::attention : card(Deck::values, kValues);
   spec.empties = card(Deck::empties, kEmpties);
   spec.garbage = card(Deck::garbage, kGarbage);
+  return spec;
+}
+
+CaseSpec draw_fa4(const Sequence& sequence, std::uint64_t index, const DrawLimits& limits) {
+  const auto card = [&](Deck deck, const auto& table) { return deal(sequence, deck, index, table); };
+  PhiloxStream stream(sequence.seed, sequence.purpose(Deck::pick), index);
+  CaseSpec spec = draw_common(sequence, index, limits, stream);
   const TypePair types = card(Deck::types, kTypes);
   spec.out = types.out;
   spec.partial = types.partial;
   spec.ov_depth = card(Deck::depth, kDepths);
 
-  const std::size_t shape_card = deal(seed, Deck::shape, case_index, kShapes.size());
+  const std::size_t shape_card = deal(sequence, Deck::shape, index, kShapes.size());
   const RowsHeads rows_heads = draw_rows(stream, kShapes[shape_card].rows);
   spec.rows = rows_heads.rows;
   spec.heads = rows_heads.heads;
-  const int drawn = draw_partitions(seed, case_index, shape_card, spec, stream);
+  const int drawn = draw_partitions(sequence, index, shape_card, spec, stream);
   const bool at_slot_edge = stream.chance(3, 4);
   const int policy_edge = choose(stream, kPolicyPartitions);
   spec.num_partitions = static_cast<std::uint16_t>(spec.lse == LseRegime::policy && at_slot_edge ? policy_edge : drawn);
@@ -267,6 +392,65 @@ CaseSpec draw_spec(std::uint64_t seed, std::uint64_t case_index, const DrawLimit
   spec.selection = card(Deck::selection, kSelections);
   if (spec.selection == Selection::over_bucketed && !over_bucketed_rung(spec)) spec.selection = Selection::production;
   return spec;
+}
+
+CaseSpec draw_mla(const Sequence& sequence, std::uint64_t index, const DrawLimits& limits) {
+  const auto card = [&](Deck deck, const auto& table) { return deal(sequence, deck, index, table); };
+  PhiloxStream stream(sequence.seed, sequence.purpose(Deck::pick), index);
+  CaseSpec spec = draw_common(sequence, index, limits, stream);
+  spec.sink = card(Deck::sink, kSinks);
+  spec.selection = card(Deck::selection, kMlaSelections);
+  const MlaFormat format = card(Deck::types, kMlaFormats);
+  spec.out = spec.partial = format.type;
+  spec.ov_depth = format.head_dim;
+  const std::size_t shape_card = deal(sequence, Deck::shape, index, kShapes.size());
+  const RowsHeads rows_heads = draw_rows(stream, kShapes[shape_card].rows);
+  spec.rows = rows_heads.rows;
+  spec.heads = rows_heads.heads;
+  draw_mla_partitions(sequence, index, shape_card, stream, spec);
+  bound_work(spec);
+  return spec;
+}
+
+// Whose turn case_index is, and how many turns that kernel had before. The order within each round is shuffled.
+struct Turn {
+  KernelId kernel;
+  std::uint64_t index;
+};
+Turn turn_of(std::uint64_t seed, std::uint64_t case_index, const DrawLimits& limits) {
+  std::array<KernelId, kKernelTurns.size()> round{};
+  std::size_t n = 0;
+  for (const KernelId kernel : kKernelTurns) {
+    const auto& only = limits.kernels;
+    if (only.empty() || std::find(only.begin(), only.end(), kernel) != only.end()) round[n++] = kernel;
+  }
+  const std::uint64_t number = case_index / n;
+  PhiloxStream stream(seed, static_cast<std::uint32_t>(Deck::kernel), number);
+  for (std::size_t i = n - 1; i > 0; --i) std::swap(round[i], round[stream.below(i + 1)]);
+  const std::size_t place = case_index % n;
+  const auto count = [&](std::size_t end) {
+    return static_cast<std::uint64_t>(
+        std::count(round.begin(), round.begin() + static_cast<std::ptrdiff_t>(end), round[place]));
+  };
+  return {round[place], number * count(n) + count(place)};
+}
+
+}  // namespace
+
+std::vector<KernelId> kernels_matching(const std::string& glob, Backend backend) {
+  std::vector<KernelId> kernels;
+  for (int i = 0; i < kKernelCount; ++i) {
+    const auto kernel = static_cast<KernelId>(i);
+    if (backend == Backend::cuda && !find_kernel(name_of(kernel))->has_cuda_build()) continue;
+    if (fnmatch(glob.c_str(), std::string(name_of(kernel)).c_str(), 0) == 0) kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+CaseSpec draw_spec(std::uint64_t seed, std::uint64_t case_index, const DrawLimits& limits) {
+  const Turn turn = turn_of(seed, case_index, limits);
+  const Sequence sequence{seed, turn.kernel};
+  return is_mla(turn.kernel) ? draw_mla(sequence, turn.index, limits) : draw_fa4(sequence, turn.index, limits);
 }
 
 }  // namespace lsecheck

@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "kernels/arch.h"
+#include "kernels/backend.h"
 #include "kernels/sfu/sfu.h"
 #include "kernels/simt/schedule.h"
 #include "properties/case_spec.h"
@@ -15,11 +18,16 @@ struct DrawLimits {
   std::optional<Arch> arch = std::nullopt;  // nullopt: all chips in turn
   sfu::UnitKind unit = sfu::UnitKind::h200;
   Schedule schedule = Schedule::lockstep;
+  std::vector<KernelId> kernels = {};  // empty: all
 };
 
-// Case case_index of the sequence that seed starts: a pure function. Regimes, types, depths, chips and shapes come from
-// decks that are dealt out whole (case_draw.cpp), so any some tens of consecutive cases hold every class in its share.
-// The spec passes spec_error().
+// Kernels whose name matches the shell pattern and that the backend has, in the order of KernelId.
+std::vector<KernelId> kernels_matching(const std::string& glob, Backend backend = Backend::cpu);
+
+// Case case_index of the sequence that seed starts: a pure function. Kernels take fixed turns, FA4 half of all cases;
+// each has a sequence of its own, of which it takes the next case, so that it sees the same cases alone and among
+// others. Regimes, types, depths, chips and shapes come from decks that are dealt out whole (case_draw.cpp), so any
+// some tens of consecutive cases hold every class in its share. The spec passes spec_error().
 CaseSpec draw_spec(std::uint64_t seed, std::uint64_t case_index, const DrawLimits& limits);
 
 }  // namespace lsecheck

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "kernels/dispatch/mla_dispatch.h"
 #include "properties/case_coverage.h"
 #include "properties/case_limits.h"
 
@@ -24,18 +25,68 @@ std::map<std::string, std::uint64_t> count_classes(std::uint64_t seed, std::uint
 
 void expect_all_covered(std::uint64_t seed, std::uint64_t first, std::uint64_t cases, const DrawLimits& limits) {
   const auto counts = count_classes(seed, first, cases, limits);
+  const auto count_of = [&](const std::string& name) {
+    const auto found = counts.find(name);
+    return found == counts.end() ? 0 : found->second;
+  };
   for (const RequiredClass& required : required_classes(limits)) {
-    const auto found = counts.find(required.name);
-    const std::uint64_t count = found == counts.end() ? 0 : found->second;
-    EXPECT_TRUE(required.covered(count, cases))
-        << required.name << ": " << count << " of " << cases << " cases, " << required.min_percent << " % wanted, seed "
-        << seed << " from " << first;
+    const std::uint64_t count = count_of(required.name);
+    const std::uint64_t of = required.of.empty() ? cases : count_of(required.of);
+    EXPECT_TRUE(required.covered(count, of)) << required.name << ": " << count << " of " << of << " cases, "
+                                             << required.min_percent << " % wanted, seed " << seed << " from " << first;
   }
 }
 
-TEST(CaseDraw, TwoHundredCasesHoldEveryClassInItsShare) {
+const DrawLimits kFa4Alone{.kernels = {KernelId::fa4_splitk_combine}};
+
+TEST(CaseDraw, TwoHundredFa4CasesHoldEveryClassInItsShare) {
   for (const std::uint64_t seed : {0u, 1u, 2u, 20240229u, 0xffffffffu}) {
-    for (const std::uint64_t first : {0u, 17u, 4000u}) expect_all_covered(seed, first, 200, {});
+    for (const std::uint64_t first : {0u, 17u, 4000u}) expect_all_covered(seed, first, 200, kFa4Alone);
+  }
+}
+
+TEST(CaseDraw, SixHundredCasesHoldEveryClassOfEveryKernelInItsShare) {
+  for (const std::uint64_t seed : {0u, 1u, 2u, 20240229u, 0xffffffffu}) {
+    for (const std::uint64_t first : {0u, 17u, 4000u}) expect_all_covered(seed, first, 600, {});
+  }
+}
+
+TEST(CaseDraw, KernelsTakeTurnsWithTheCasesTheyHaveAlone) {
+  std::map<KernelId, std::uint64_t> seen;
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    const CaseSpec spec = draw_spec(6, i, {});
+    EXPECT_EQ(spec, draw_spec(6, seen[spec.kernel]++, {.kernels = {spec.kernel}}));
+    if (i % 4 == 3) {
+      EXPECT_EQ(seen[KernelId::fa4_splitk_combine], (i + 1) / 2);
+      EXPECT_EQ(seen[KernelId::mla_combine], (i + 1) / 4);
+    }
+  }
+  EXPECT_EQ(kernels_matching("mla*"),
+            (std::vector<KernelId>{KernelId::mla_combine, KernelId::mla_combine_split_parallel}));
+  EXPECT_TRUE(kernels_matching("mla").empty());
+}
+
+TEST(CaseDraw, EveryMlaBucketIsDrawnOnAndBelowIt) {
+  for (const KernelId kernel : kernels_matching("mla*")) {
+    std::map<Arch, std::set<int>> on, below;
+    for (std::uint64_t i = 0; i < 1500; ++i) {
+      const CaseSpec spec = draw_spec(3, i, {.kernels = {kernel}});
+      if (spec.selection == Selection::over_bucketed) {
+        below[spec.arch].insert(over_bucketed_rung(spec).value());
+      } else {
+        on[spec.arch].insert(spec.num_partitions);
+      }
+    }
+    for (const Arch arch : kAllArchs) {
+      for (const int bucket : mla_split_buckets(sm_count_of(arch))) {
+        if (bucket == 1) continue;
+        EXPECT_EQ(on[arch].count(bucket), 1u) << name_of(arch) << " " << bucket;
+        // No count lies between 2, 3 and 4, and 8 and 9.
+        if (bucket > 4 && bucket != 9) {
+          EXPECT_EQ(below[arch].count(bucket), 1u) << name_of(arch) << " " << bucket;
+        }
+      }
+    }
   }
 }
 
@@ -45,12 +96,12 @@ TEST(CaseDraw, ThreeThousandCasesHoldEveryClassInItsShare) {
   expect_all_covered(7, 0, 3000, {.unit = sfu::UnitKind::spec, .schedule = Schedule::random});
 }
 
-TEST(CaseDraw, SixtyCasesHoldEveryRegimeTypeAndDepth) {
+TEST(CaseDraw, SixtyFa4CasesHoldEveryRegimeTypeAndDepth) {
   for (const std::uint64_t first : {0u, 7u, 1001u}) {
-    const auto counts = count_classes(5, first, 60, {});
-    for (const RequiredClass& required : required_classes({})) {
+    const auto counts = count_classes(5, first, 60, kFa4Alone);
+    for (const RequiredClass& required : required_classes(kFa4Alone)) {
       const std::string& name = required.name;
-      if (name == "P=1") continue;  // one card in a hundred
+      if (name.ends_with("P=1")) continue;  // one card in a hundred
       EXPECT_EQ(counts.count(name), 1u) << name << " from " << first;
     }
   }
@@ -60,7 +111,7 @@ TEST(CaseDraw, PartitionCountsLieOnAndOffTheLadderAndOnEveryEdge) {
   std::map<Arch, std::set<int>> seen;
   std::set<int> all;
   for (std::uint64_t i = 0; i < 3000; ++i) {
-    const CaseSpec spec = draw_spec(3, i, {});
+    const CaseSpec spec = draw_spec(3, i, kFa4Alone);
     seen[spec.arch].insert(spec.num_partitions);
     all.insert(spec.num_partitions);
   }
@@ -74,7 +125,7 @@ TEST(CaseDraw, PartitionCountsLieOnAndOffTheLadderAndOnEveryEdge) {
 
 TEST(CaseDraw, EdgesComeUpWithinAHundredCases) {
   std::set<int> all;
-  for (std::uint64_t i = 0; i < 100; ++i) all.insert(draw_spec(3, i, {}).num_partitions);
+  for (std::uint64_t i = 0; i < 100; ++i) all.insert(draw_spec(3, i, kFa4Alone).num_partitions);
   for (const int p : {1, 2, 3, 31, 32, 33, 63, 64, 65, 96, 97, 127, 128, 129, 132, 148, 159, 160}) {
     EXPECT_EQ(all.count(p), 1u) << p;
   }

@@ -67,6 +67,9 @@ void expand_row(CaseTensors& tensors, const AttentionPartials& attention, std::u
   }
   if (spec.lse == LseRegime::policy) overlay_policy(spec, rh, lse);
 
+  // Heads draw their sinks beside their first row.
+  if (spec.sink == SinkKind::finite && rh < spec.heads) tensors.attention_sink[rh] = draw_sink(spec, rh, lse);
+
   std::vector<float> values;
   if (!uses_attention(spec)) values = draw_value_row(spec, rh, lse);
   for (std::size_t p = 0; p < num_partitions; ++p) {
@@ -89,6 +92,7 @@ CaseTensors expand(const CaseSpec& spec) {
   tensors.spec = spec;
   tensors.lse_partial.resize(spec.num_partitions * spec.rows_heads());
   tensors.o_partial.resize(tensors.lse_partial.size() * spec.ov_depth);
+  if (spec.sink != SinkKind::none) tensors.attention_sink.assign(spec.heads, -kInfinity);
   AttentionPartials attention;
   if (uses_attention(spec)) attention = compute_attention(spec);
   for (std::uint64_t rh = 0; rh < spec.rows_heads(); ++rh) expand_row(tensors, attention, rh);

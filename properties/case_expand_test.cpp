@@ -33,16 +33,23 @@ TEST(CaseExpand, IsAPureFunction) {
   }
 }
 
-// The bits of a fixed set of cases: a change here needs a new kGeneratorVersion.
-TEST(CaseExpand, BitsArePinned) {
+std::uint64_t digest_of_cases(const DrawLimits& limits) {
   std::uint64_t digest = 0xcbf29ce484222325;  // FNV-1a over 32-bit words
   const auto add = [&](std::uint32_t word) { digest = (digest ^ word) * 0x100000001b3; };
   for (std::uint64_t i = 0; i < 120; ++i) {
-    const CaseTensors tensors = expand(draw_spec(1, i, {}));
+    const CaseTensors tensors = expand(draw_spec(1, i, limits));
     for (const float x : tensors.lse_partial) add(std::bit_cast<std::uint32_t>(x));
+    for (const float x : tensors.attention_sink) add(std::bit_cast<std::uint32_t>(x));
     for (const std::uint32_t bits : tensors.o_partial) add(bits);
   }
-  EXPECT_EQ(digest, 8134032522448653391u);
+  return digest;
+}
+
+// The bits of a fixed set of cases: a change here needs a new kGeneratorVersion.
+TEST(CaseExpand, BitsArePinned) {
+  EXPECT_EQ(digest_of_cases({.kernels = {KernelId::fa4_splitk_combine}}), 8134032522448653391u);
+  EXPECT_EQ(digest_of_cases({.kernels = {KernelId::mla_combine}}), 15975751492713306636u);
+  EXPECT_EQ(digest_of_cases({.kernels = {KernelId::mla_combine_split_parallel}}), 9944389411878552927u);
 }
 
 TEST(CaseExpand, ARowDoesNotDependOnTheNumberOfRows) {
@@ -63,6 +70,32 @@ TEST(CaseExpand, ARowDoesNotDependOnTheNumberOfRows) {
       }
     }
   }
+}
+
+TEST(CaseExpand, SinksFollowTheirKindAndTheHead) {
+  CaseSpec spec;
+  spec.kernel = KernelId::mla_combine;
+  spec.num_partitions = 37;
+  spec.rows = 3;
+  spec.heads = 5;
+  spec.ov_depth = 512;
+  EXPECT_TRUE(expand(spec).attention_sink.empty());
+  spec.sink = SinkKind::minus_infinity;
+  EXPECT_EQ(expand(spec).attention_sink, std::vector<float>(5, -kInfinity));
+  spec.sink = SinkKind::finite;
+  bool near = false;
+  for (spec.seed = 0; spec.seed < 20; ++spec.seed) {
+    const CaseTensors tensors = expand(spec);
+    ASSERT_EQ(tensors.attention_sink.size(), 5u);
+    for (std::size_t head = 0; head < 5; ++head) {
+      EXPECT_TRUE(std::isfinite(tensors.attention_sink[head]));
+      near = near || std::fabs(tensors.attention_sink[head] / 0.6931F - largest(row_lse(tensors, head))) < 4;
+    }
+    CaseSpec fewer = spec;
+    fewer.rows = 1;
+    EXPECT_TRUE(same_bits(expand(fewer).attention_sink, tensors.attention_sink)) << "rows do not change a head's sink";
+  }
+  EXPECT_TRUE(near);
 }
 
 TEST(CaseExpand, OnlyPolicyHoldsNanOrPlusInfLses) {
@@ -111,6 +144,28 @@ TEST(CaseExpand, BadSpecsAreRefusedByName) {
             "rows * heads 4294967295 is too large for one case; at most 262144 at this num_partitions and ov_depth");
   EXPECT_EQ(with([](CaseSpec& s) { s.out = DType::f32; }),
             "partial type bf16 does not go with out type f32; use the out type or f32");
+  EXPECT_EQ(with([](CaseSpec& s) { s.sink = SinkKind::finite; }),
+            "sink finite does not go with kernel fa4_splitk_combine, which takes none");
+  const auto mla = [](auto change) {
+    CaseSpec spec;
+    spec.kernel = KernelId::mla_combine;
+    spec.ov_depth = 512;
+    change(spec);
+    return refusal(spec);
+  };
+  EXPECT_EQ(mla([](CaseSpec&) {}), "accepted");
+  EXPECT_EQ(mla([](CaseSpec& s) { s.num_partitions = 5; }),
+            "num_partitions 5 has no mla_combine kernel on sm_100a for these types and ov_depth; use one of 2 3 4 8 9 "
+            "16 18 20 "
+            "32 37 64 72 74");
+  EXPECT_EQ(mla([](CaseSpec& s) { s.ov_depth = 128; }), "ov_depth 128 has no kernel; use one of 256 512");
+  EXPECT_EQ(mla([](CaseSpec& s) { s.partial = DType::f32; }),
+            "partial type f32 does not go with out type bf16; use the out type");
+  EXPECT_EQ(mla([](CaseSpec& s) { s.selection = Selection::runtime_p; }),
+            "selection runtime_p does not go with kernel mla_combine: it has no runtime-P variant");
+  EXPECT_EQ(mla([](CaseSpec& s) { s.selection = Selection::over_bucketed; }),
+            "num_partitions 2 has no split bucket above it on sm_100a that mla_combine is compiled for; use selection "
+            "production at a bucket");
 }
 
 }  // namespace

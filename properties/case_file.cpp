@@ -136,11 +136,30 @@ void read_shape(const MetadataReader& reader, const SafetensorsTensor& lse, cons
   spec.partial = *o.dtype;
 }
 
+// The sink's tensor says itself which kind it is.
+void read_sink(const MetadataReader& reader, const SafetensorsFile& file, CaseTensors& tensors) {
+  if (file.find("attention_sink") == nullptr) return;
+  const SafetensorsTensor& sink = file.float_tensor("attention_sink");
+  if (sink.dtype != DType::f32) reader.fail(fmt::format("attention_sink has dtype {}, not F32", sink.dtype_name));
+  if (sink.shape != std::vector<std::uint64_t>{tensors.spec.heads}) {
+    reader.fail(
+        fmt::format("attention_sink has shape {}, not [heads] = [{}]", shape_text(sink.shape), tensors.spec.heads));
+  }
+  tensors.attention_sink.resize(sink.num_elements());
+  std::memcpy(tensors.attention_sink.data(), sink.data.data(), sink.data.size());
+  tensors.spec.sink = SinkKind::minus_infinity;
+  for (const float value : tensors.attention_sink) {
+    if (std::isnan(value) || value == INFINITY)
+      reader.fail("attention_sink holds NaN or +inf; finite or -inf is taken");
+    if (std::isfinite(value)) tensors.spec.sink = SinkKind::finite;
+  }
+}
+
 // Everything but the labels, which may need the tensors.
 void read_fields(const MetadataReader& reader, CaseSpec& spec) {
-  spec.kernel = reader.named<KernelId>("kernel", 1);
+  spec.kernel = reader.named<KernelId>("kernel", kKernelCount);
   spec.arch = reader.required("arch", parse_arch(reader.text("arch")));
-  spec.selection = reader.named<Selection>("selection", 3);
+  spec.selection = reader.named<Selection>("selection", kSelectionCount);
   spec.out = reader.required("out", parse_dtype(reader.text("out")));
   spec.unit.kind = reader.required("unit", [&]() -> std::optional<sfu::UnitKind> {
     for (const auto kind : {sfu::UnitKind::h200, sfu::UnitKind::spec}) {
@@ -172,8 +191,13 @@ void save_case(const std::string& path, const CaseFile& file) {
   const std::vector<std::uint64_t> elements{spec.num_partitions, spec.rows, spec.heads, spec.ov_depth};
   const std::vector<std::byte> o = pack(spec.partial, tensors.o_partial);
   // f32 first: in a file that starts aligned, every tensor is.
-  const SafetensorsEntry entries[] = {{"lse_partial", DType::f32, rows, std::as_bytes(std::span(tensors.lse_partial))},
-                                      {"o_partial", spec.partial, elements, o}};
+  const std::vector<std::uint64_t> heads{spec.heads};
+  std::vector<SafetensorsEntry> entries{
+      {"lse_partial", DType::f32, rows, std::as_bytes(std::span(tensors.lse_partial))}};
+  if (!tensors.attention_sink.empty()) {
+    entries.push_back({"attention_sink", DType::f32, heads, std::as_bytes(std::span(tensors.attention_sink))});
+  }
+  entries.push_back({"o_partial", spec.partial, elements, o});
   write_safetensors(path, entries, metadata_of(file));
 }
 
@@ -192,6 +216,7 @@ CaseFile load_case(const std::string& path, std::uint64_t max_bytes) {
   const SafetensorsTensor& o = file.float_tensor("o_partial");
   read_fields(reader, tensors.spec);
   read_shape(reader, lse, o, tensors.spec);
+  read_sink(reader, file, tensors);
   if (const auto error = spec_error(tensors.spec)) reader.fail(*error);
 
   // No overflow: the elements are fewer than the file's bytes.

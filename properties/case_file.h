@@ -11,6 +11,7 @@
 //
 //   lse_partial  [P, rows, heads]            F32, log2 domain, -inf: empty partition
 //   o_partial    [P, rows, heads, ov_depth]  BF16, F16 or F32
+//   attention_sink  [heads]                  F32, natural log, finite or -inf; only where the case has a sink
 //   metadata     schema "lsecheck.case/1", generator_version, kernel, law, token and every field of the CaseSpec that
 //   is not a shape
 //

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -73,6 +74,29 @@ TEST_F(CaseFileTest, RoundTripKeepsTheSpecAndEveryBit) {
                           4 * saved.tensors.lse_partial.size()),
               0);
   }
+}
+
+TEST_F(CaseFileTest, RoundTripKeepsTheSink) {
+  CaseFile saved;
+  CaseSpec& spec = saved.tensors.spec;
+  spec.kernel = KernelId::mla_combine;
+  spec.ov_depth = 256;
+  spec.heads = 3;
+  saved.law = "accuracy";
+  saved.tensors.lse_partial.assign(6, 1.0F);
+  saved.tensors.o_partial.assign(6 * 256, 0x3f80);
+  for (const auto kind : {SinkKind::none, SinkKind::finite, SinkKind::minus_infinity}) {
+    spec.sink = kind;
+    if (kind == SinkKind::finite) saved.tensors.attention_sink = {0.5F, -INFINITY, 3.0F};
+    if (kind == SinkKind::minus_infinity) saved.tensors.attention_sink.assign(3, -INFINITY);
+    save_case(path_, saved);
+    const CaseFile loaded = load_case(path_, 1 << 20);
+    EXPECT_EQ(loaded.tensors.spec, spec) << name_of(kind);
+    EXPECT_EQ(loaded.tensors.attention_sink, saved.tensors.attention_sink);
+  }
+  saved.tensors.attention_sink[1] = NAN;
+  save_case(path_, saved);
+  EXPECT_THROW(load_case(path_, 1 << 20), FileError);
 }
 
 TEST_F(CaseFileTest, AFileOfAnotherGeneratorVersionReplays) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "properties/case_spec.h"
@@ -29,8 +30,18 @@ constexpr bool uses_attention(const CaseSpec& spec) {
   return spec.lse == LseRegime::attention || spec.values == ValueRegime::attention;
 }
 
-// The rung kernel that an over_bucketed case runs: the chip's next rung above P, where P itself is no rung and that
-// kernel is instantiated for the spec's types and depth. nullopt: over_bucketed has no meaning for this spec.
+constexpr bool is_mla(KernelId kernel) {
+  return kernel != KernelId::fa4_splitk_combine;
+}
+
+// Depths, types and (MLA) split counts that the spec's kernel is compiled for, the chip's alone.
+std::span<const int> depths_of(KernelId kernel);
+bool kernel_supports_types(KernelId kernel, DType out, DType partial);
+bool is_mla_split_count(const CaseSpec& spec, int num_partitions);
+
+// The partition count that an over_bucketed case runs at: the chip's next rung (FA4) or split bucket (MLA) above P,
+// where P itself is none and that kernel is instantiated for the spec's types and depth. nullopt: over_bucketed has no
+// meaning for this spec.
 std::optional<int> over_bucketed_rung(const CaseSpec& spec);
 
 // One line naming the field that is out of range and its range; nullopt for a spec that expand() accepts.

@@ -22,7 +22,8 @@ enum class DrawPurpose : std::uint32_t {
   attention_window,
   attention_query,
   attention_key,
-  attention_value
+  attention_value,
+  attention_sink
 };
 
 inline PhiloxStream stream_for(const CaseSpec& spec, DrawPurpose purpose, std::uint64_t index) {
@@ -41,6 +42,10 @@ std::vector<std::uint8_t> draw_empties(const CaseSpec& spec, std::uint64_t rh);
 
 // [P] finite LSEs (log2 domain). Not for LseRegime::attention; LseRegime::policy starts from narrow.
 std::vector<float> draw_lse_row(const CaseSpec& spec, std::uint64_t rh);
+
+// The finite sink (natural log) of one head, often near the mass of the row-head `rh` of that head, whose LSEs are
+// given.
+float draw_sink(const CaseSpec& spec, std::uint64_t rh, std::span<const float> lse);
 
 // Puts NaN, +inf and -inf into one row's LSEs.
 void overlay_policy(const CaseSpec& spec, std::uint64_t rh, std::span<float> lse);

@@ -5,13 +5,13 @@
 #include <initializer_list>
 #include <utility>
 
-#include "kernels/sm100/fa4_instantiation_table.h"
+#include "kernels/sm100/mla_instantiation_table.h"
 #include "properties/case_limits.h"
 
 namespace lsecheck {
 namespace {
 
-using Rank = std::array<std::uint64_t, 15>;
+using Rank = std::array<std::uint64_t, 16>;
 
 template <typename Enum, std::size_t n>
 std::uint64_t position(const std::array<Enum, n>& simplest_first, Enum value) {
@@ -37,6 +37,8 @@ constexpr std::array<EmptyPattern, kEmptyPatternCount> kEmptyOrder{
 constexpr std::array<Garbage, kGarbageCount> kGarbageOrder{Garbage::zero, Garbage::nan, Garbage::inf,
                                                            Garbage::stale_bits};
 
+constexpr std::array<SinkKind, kSinkKindCount> kSinkOrder{SinkKind::none, SinkKind::minus_infinity, SinkKind::finite};
+
 // 0 for the full-precision type, so that the fewest roundings stand between input and output.
 std::uint64_t type_rank(DType type) {
   return type == DType::f32 ? 0 : 1;
@@ -53,6 +55,7 @@ Rank rank_of(const CaseSpec& spec) {
           position(kValueOrder, spec.values),
           position(kEmptyOrder, spec.empties),
           position(kGarbageOrder, spec.garbage),
+          position(kSinkOrder, spec.sink),
           static_cast<std::uint64_t>(spec.selection),
           static_cast<std::uint64_t>(spec.schedule),
           static_cast<std::uint64_t>(spec.unit.kind),
@@ -104,7 +107,10 @@ void add_smaller_shapes(Candidates& candidates, const CaseSpec& spec) {
   // 33 and 32 stand on either side of the second slot per lane, 65 and 64 of the third.
   const int p = spec.num_partitions;
   candidates.set(&CaseSpec::num_partitions, {1, 2, 3, 32, 33, p / 2, 64, 65, p - 1});
-  for (const int depth : sm100::kFa4Depths) candidates.set(&CaseSpec::ov_depth, {depth});
+  if (is_mla(spec.kernel)) {
+    for (const int splits : sm100::kMlaSplits) candidates.set(&CaseSpec::num_partitions, {splits});
+  }
+  for (const int depth : depths_of(spec.kernel)) candidates.set(&CaseSpec::ov_depth, {depth});
 }
 
 void add_simpler_contents(Candidates& candidates, const CaseSpec& spec) {
@@ -116,6 +122,7 @@ void add_simpler_contents(Candidates& candidates, const CaseSpec& spec) {
   }
   candidates.set_each(&CaseSpec::empties, kEmptyOrder);
   candidates.set_each(&CaseSpec::garbage, kGarbageOrder);
+  candidates.set_each(&CaseSpec::sink, kSinkOrder);
   if (!uses_attention(spec)) {
     candidates.set_each(&CaseSpec::values, kValueOrder);
     candidates.set_each(&CaseSpec::lse, kLseOrder);

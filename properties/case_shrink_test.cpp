@@ -73,6 +73,28 @@ TEST(CaseShrink, WhatAlwaysFailsShrinksToTheSimplestCase) {
   EXPECT_TRUE(shrink_candidates(least).empty());
 }
 
+TEST(CaseShrink, MlaShrinksOverItsBuckets) {
+  CaseSpec spec;
+  spec.kernel = KernelId::mla_combine_split_parallel;
+  spec.selection = Selection::over_bucketed;
+  spec.num_partitions = 70;
+  spec.rows = 3;
+  spec.heads = 4;
+  spec.ov_depth = 512;
+  spec.sink = SinkKind::finite;
+  const CaseSpec least = shrink(spec, [](const CaseSpec&) { return true; });
+  EXPECT_EQ(least.num_partitions, 2);
+  EXPECT_EQ(least.ov_depth, 256);
+  EXPECT_EQ(least.sink, SinkKind::none);
+  EXPECT_EQ(least.selection, Selection::production);
+  EXPECT_EQ(least.out, DType::f32);
+  const CaseSpec two_slots = shrink(spec, [](const CaseSpec& s) { return s.num_partitions > 32; });
+  EXPECT_EQ(two_slots.num_partitions, 33) << "over-bucketed: launched at 37";
+  spec.selection = Selection::production;
+  spec.num_partitions = 72;
+  EXPECT_EQ(shrink(spec, [](const CaseSpec& s) { return s.num_partitions > 32; }).num_partitions, 37);
+}
+
 TEST(CaseShrink, SlotEdgesAreFound) {
   const auto smallest_p = [](int from) {
     return shrink(complicated(), [&](const CaseSpec& spec) { return spec.num_partitions >= from; }).num_partitions;

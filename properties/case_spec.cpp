@@ -9,8 +9,8 @@ bool CaseSpec::operator==(const CaseSpec& other) const {
   return same_unit && kernel == other.kernel && arch == other.arch && selection == other.selection &&
          num_partitions == other.num_partitions && rows == other.rows && heads == other.heads &&
          ov_depth == other.ov_depth && out == other.out && partial == other.partial && lse == other.lse &&
-         values == other.values && empties == other.empties && garbage == other.garbage && schedule == other.schedule &&
-         seed == other.seed;
+         values == other.values && empties == other.empties && garbage == other.garbage && sink == other.sink &&
+         schedule == other.schedule && seed == other.seed;
 }
 
 // The switches name every enumerator, so that -Wswitch reports a new one; a value outside the enumeration has no name.
@@ -19,6 +19,10 @@ std::string_view name_of(KernelId kernel) {
   switch (kernel) {
     case KernelId::fa4_splitk_combine:
       return "fa4_splitk_combine";
+    case KernelId::mla_combine:
+      return "mla_combine";
+    case KernelId::mla_combine_split_parallel:
+      return "mla_combine_split_parallel";
   }
   return "unknown";
 }
@@ -31,6 +35,8 @@ std::string_view name_of(Selection selection) {
       return "runtime_p";
     case Selection::over_bucketed:
       return "over_bucketed";
+    case Selection::alternative:
+      return "alternative";
   }
   return "unknown";
 }
@@ -97,6 +103,18 @@ std::string_view name_of(EmptyPattern pattern) {
       return "random";
     case EmptyPattern::mixed_rows:
       return "mixed_rows";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(SinkKind sink) {
+  switch (sink) {
+    case SinkKind::none:
+      return "none";
+    case SinkKind::finite:
+      return "finite";
+    case SinkKind::minus_infinity:
+      return "minus_infinity";
   }
   return "unknown";
 }

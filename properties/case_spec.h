@@ -13,13 +13,16 @@
 namespace lsecheck {
 
 // Raised whenever the same spec may expand to other bits; tokens of another version are refused.
-inline constexpr int kGeneratorVersion = 1;
+inline constexpr int kGeneratorVersion = 2;
 
-enum class KernelId : std::uint8_t { fa4_splitk_combine = 0 };
+enum class KernelId : std::uint8_t { fa4_splitk_combine = 0, mla_combine = 1, mla_combine_split_parallel = 2 };
+inline constexpr int kKernelCount = 3;
 
 // Which instantiation runs: the one production dispatch picks (rung kernel on the ladder, runtime P off it), the
-// runtime-P kernel whatever P is, or the next rung above P with trailing empty partitions.
-enum class Selection : std::uint8_t { production = 0, runtime_p = 1, over_bucketed = 2 };
+// runtime-P kernel whatever P is, the next rung (FA4) or split bucket (MLA) above P with trailing empty partitions, or
+// one of the other variants of a kernel that has several which must agree (the seed says which).
+enum class Selection : std::uint8_t { production = 0, runtime_p = 1, over_bucketed = 2, alternative = 3 };
+inline constexpr int kSelectionCount = 4;
 
 // How the finite LSEs (log2 domain) of a row are drawn.
 enum class LseRegime : std::uint8_t {
@@ -46,6 +49,10 @@ inline constexpr int kEmptyPatternCount = 7;
 enum class Garbage : std::uint8_t { zero, nan, inf, stale_bits };
 inline constexpr int kGarbageCount = 4;
 
+// The attention sink of every head: none, a finite natural logarithm, or -inf (its operations run, its mass is 0).
+enum class SinkKind : std::uint8_t { none, finite, minus_infinity };
+inline constexpr int kSinkKindCount = 3;
+
 struct CaseSpec {
   KernelId kernel = KernelId::fa4_splitk_combine;
   Arch arch = Arch::sm_100a;
@@ -60,6 +67,7 @@ struct CaseSpec {
   ValueRegime values = ValueRegime::normal;
   EmptyPattern empties = EmptyPattern::none;
   Garbage garbage = Garbage::nan;
+  SinkKind sink = SinkKind::none;  // kernels that take one
   sfu::Unit unit{};
   Schedule schedule = Schedule::lockstep;
   std::uint64_t seed = 0;
@@ -74,5 +82,6 @@ std::string_view name_of(LseRegime regime);
 std::string_view name_of(ValueRegime regime);
 std::string_view name_of(EmptyPattern pattern);
 std::string_view name_of(Garbage garbage);
+std::string_view name_of(SinkKind sink);
 
 }  // namespace lsecheck

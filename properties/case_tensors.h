@@ -16,6 +16,8 @@ struct CaseTensors {
   std::vector<std::uint32_t>
       o_partial;  // [P * rows_heads * ov_depth], bits of spec.partial (16-bit types in the low half)
 
+  std::vector<float> attention_sink = {};  // [heads], natural log, finite or -inf; empty: none
+
   std::size_t lse_index(std::size_t p, std::size_t rh) const { return p * spec.rows_heads() + rh; }
   std::size_t o_index(std::size_t p, std::size_t rh, std::size_t d) const {
     return (p * spec.rows_heads() + rh) * spec.ov_depth + d;

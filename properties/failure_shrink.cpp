@@ -103,6 +103,19 @@ void shrink_lses(TensorShrinker& shrinker) {
   }
 }
 
+void shrink_sink(TensorShrinker& shrinker) {
+  if (shrinker.best().attention_sink.empty() || shrinker.keep_if_failing(without_sink(shrinker.best()))) return;
+  for (std::size_t head = 0; head < shrinker.best().attention_sink.size(); ++head) {
+    const float sink = shrinker.best().attention_sink[head];
+    if (!std::isfinite(sink)) continue;
+    for (const double simpler : simpler_values(sink, DType::f32)) {
+      CaseTensors candidate = shrinker.best();
+      candidate.attention_sink[head] = static_cast<float>(simpler);
+      if (shrinker.keep_if_failing(std::move(candidate))) break;
+    }
+  }
+}
+
 // Blocks of values at once, whole tensor first, then halves; single elements only as far as the tries reach.
 void shrink_values(TensorShrinker& shrinker) {
   const DType type = shrinker.best().spec.partial;
@@ -143,11 +156,16 @@ CaseTensors shrink_tensors(const CaseTensors& tensors, const Law& law, Reference
   remove_runs(shrinker, shrinker.best().spec.rows_heads(),
               [](const CaseTensors& from, const auto& kept) { return remap_rows(from, kept); });
   remove_runs(shrinker, shrinker.best().spec.num_partitions,
-              [](const CaseTensors& from, const auto& kept) { return remap_partitions(from, kept); });
+              // Padded back to a count that can be launched; what lies past the kept ones is that padding.
+              [](const CaseTensors& from, const auto& kept) {
+                CaseTensors fewer = remap_partitions(from, kept);
+                return launchable(fewer).value_or(fewer);
+              });
   for (const int depth : kernel_of(tensors.spec).depths()) {
     if (depth >= shrinker.best().spec.ov_depth) break;
     if (shrinker.keep_if_failing(with_depth(shrinker.best(), static_cast<std::uint16_t>(depth)))) break;
   }
+  shrink_sink(shrinker);
   shrink_lses(shrinker);
   shrink_values(shrinker);
   return shrinker.take();

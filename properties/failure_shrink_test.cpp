@@ -39,7 +39,7 @@ TEST(FailureShrink, SpecKeepsWhatTheFailureNeeds) {
   const Law law{LawId::accuracy, "second slot", "", "", second_slot_matters};
   int shrunk_cases = 0;
   for (std::uint64_t i = 0; i < 60 && shrunk_cases < 5; ++i) {
-    const CaseSpec spec = draw_spec(9, i, {});
+    const CaseSpec spec = draw_spec(9, i, {.kernels = {KernelId::fa4_splitk_combine}});
     if (second_slot_matters(bucketed(expand(spec)), *reference).status != LawOutcome::Status::fails) continue;
     ++shrunk_cases;
     const ShrunkSpec shrunk = shrink_spec(spec, law, *reference);
@@ -73,6 +73,28 @@ TEST(FailureShrink, TensorsKeepOneLargeValueAndOneLargeLse) {
   const auto non_zero =
       std::count_if(shrunk.o_partial.begin(), shrunk.o_partial.end(), [](std::uint32_t b) { return b != 0; });
   EXPECT_EQ(non_zero, 1);
+}
+
+// A split count that is no bucket cannot be launched, so what is left is padded to the next one.
+TEST(FailureShrink, MlaTensorsKeepALaunchableSplitCountAndLoseTheSink) {
+  const auto reference = make_exact_reference();
+  const Law law{LawId::accuracy, "large", "", "", large_value_and_lse};
+  CaseSpec spec;
+  spec.kernel = KernelId::mla_combine;
+  spec.num_partitions = 20;
+  spec.rows = 2;
+  spec.heads = 2;
+  spec.ov_depth = 512;
+  spec.sink = SinkKind::finite;
+  CaseTensors tensors = expand(spec);
+  tensors.lse_partial[tensors.lse_index(7, 2)] = 20.75F;
+  tensors.o_partial[tensors.o_index(7, 2, 10)] = round_to_nearest_even(spec.partial, 3.14);
+  const CaseTensors shrunk = shrink_tensors(tensors, law, *reference);
+  EXPECT_EQ(large_value_and_lse(shrunk, *reference).status, LawOutcome::Status::fails);
+  EXPECT_EQ(shrunk.spec.num_partitions, 2);
+  EXPECT_EQ(shrunk.spec.rows_heads(), 1U);
+  EXPECT_EQ(shrunk.spec.ov_depth, 256);
+  EXPECT_TRUE(shrunk.attention_sink.empty());
 }
 
 }  // namespace

@@ -82,8 +82,10 @@ std::vector<std::uint8_t> check_row_classes(const RowExpectation& expectation, D
         break;
       case RowClass::finite:
         // An Inf in place of a finite value is a matter of overflow, which the grade decides.
-        if (expectation.due[d] == kFinite && seen != kNaN) {
+        if ((expectation.due[d] & ~kNaNByOverflow) == kFinite && seen != kNaN) {
           to_grade[d] = 1;
+        } else if (seen == kNaN && (expectation.due[d] & kNaNByOverflow) != 0) {
+          continue;
         } else if ((expectation.due[d] & seen) == 0) {
           keeper.wrong_class(row_head, d, bits[d], due_text(expectation.due[d]));
         }
@@ -111,7 +113,9 @@ RowInput gather_row(const CaseTensors& tensors, std::size_t row_head, std::vecto
     const auto from = tensors.o_partial.begin() + static_cast<std::ptrdiff_t>(tensors.o_index(p, row_head, 0));
     std::copy(from, from + static_cast<std::ptrdiff_t>(depth), o.begin() + static_cast<std::ptrdiff_t>(p * depth));
   }
-  return {lse, o};
+  std::optional<float> sink;
+  if (!tensors.attention_sink.empty()) sink = tensors.attention_sink[row_head % tensors.spec.heads];
+  return {lse, o, sink};
 }
 
 RowVerdictInput row_verdict_input(const CaseTensors& tensors, const KernelVariant& variant, std::size_t row_head) {

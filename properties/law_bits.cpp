@@ -64,7 +64,7 @@ LawOutcome check_single_partition(const CaseTensors& tensors, Reference&) {
     return LawOutcome::skip("needs lg2(1) = 0 and ex2(0) = 1: sfu h200");
   PhiloxStream random = law_stream(tensors, LawId::single_partition);
   const CaseSpec& spec = tensors.spec;
-  CaseTensors single = tensors;
+  CaseTensors single = without_sink(tensors);
   std::vector<std::uint32_t> expected;
   for (std::size_t rh = 0; rh < spec.rows_heads(); ++rh) {
     const std::size_t kept = random.below(spec.num_partitions);
@@ -88,9 +88,10 @@ LawOutcome check_single_partition(const CaseTensors& tensors, Reference&) {
   return difference ? LawOutcome::fail("the only non-empty partition's value: " + *difference) : LawOutcome::pass();
 }
 
-LawOutcome check_trailing_empties(const CaseTensors& tensors, Reference&) {
+LawOutcome check_trailing_empties(const CaseTensors& tensors, Reference& reference) {
   if (has_special_lse(tensors)) return LawOutcome::skip("NaN or +Inf among the LSEs: slots differ");
-  const int p_max = kernel_of(tensors.spec).p_max();
+  const CombineKernel& kernel = kernel_of(tensors.spec);
+  const int p_max = kernel.p_max();
   const int num_partitions = tensors.spec.num_partitions;
   if (num_partitions >= p_max) return LawOutcome::skip("P is already the largest");
   PhiloxStream random = law_stream(tensors, LawId::trailing_empties);
@@ -100,8 +101,15 @@ LawOutcome check_trailing_empties(const CaseTensors& tensors, Reference&) {
                                           : static_cast<std::uint64_t>(random.between(num_partitions + 1, p_max));
   std::vector<std::int64_t> sources = all_partitions(tensors);
   sources.resize(target, kNoSource);
-  return compare_runs(tensors, {}, remap_partitions(tensors, sources), {}, BitComparison::zero_signs_and_nans_alike,
-                      fmt::format("P = {} with trailing empties up to {}", num_partitions, target));
+  const auto padded = launchable(remap_partitions(tensors, sources));
+  if (!padded) return LawOutcome::skip("no larger P can be launched");
+  const std::string what =
+      fmt::format("P = {} with trailing empties up to {}", num_partitions, padded->spec.num_partitions);
+  if (!kernel.trailing_empties_exact()) {
+    const auto fault = graded_run_fault(*padded, reference, what);
+    return fault ? LawOutcome::fail(*fault) : LawOutcome::pass();
+  }
+  return compare_runs(tensors, {}, *padded, {}, BitComparison::zero_signs_and_nans_alike, what);
 }
 
 LawOutcome check_negation(const CaseTensors& tensors, Reference&) {
@@ -119,21 +127,63 @@ LawOutcome check_negation(const CaseTensors& tensors, Reference&) {
   return difference ? LawOutcome::fail("negated values, output negated back: " + *difference) : LawOutcome::pass();
 }
 
-LawOutcome check_rung_is_runtime(const CaseTensors& tensors, Reference&) {
-  if (has_special_lse(tensors)) return LawOutcome::skip("NaN or +Inf among the LSEs: slots differ");
+namespace {
+
+// Every variant that `belongs` beside the first one is held against it, bit by bit.
+template <class Belongs>
+LawOutcome compare_variants(const CaseTensors& tensors, const Belongs& belongs, const char* no_other) {
   const auto variants = kernel_of(tensors.spec).variants(shape_of(tensors.spec));
-  if (variants.size() < 2)
-    return LawOutcome::skip("P is off the ladder, or the pair of types has no kernel for this rung");
-  for (std::size_t i = 1; i < variants.size(); ++i) {
+  bool any = false;
+  for (const KernelVariant& variant : variants) {
+    if (!belongs(variants[0], variant)) continue;
+    any = true;
     RunOptions first;
     first.variant = variants[0];
     RunOptions other;
-    other.variant = variants[i];
+    other.variant = variant;
     LawOutcome outcome = compare_runs(tensors, first, tensors, other, BitComparison::every_bit,
-                                      fmt::format("{} against {}", variants[0].name, variants[i].name));
+                                      fmt::format("{} against {}", variants[0].name, variant.name));
     if (outcome.status != LawOutcome::Status::holds) return outcome;
   }
-  return LawOutcome::pass();
+  return any ? LawOutcome::pass() : LawOutcome::skip(no_other);
+}
+
+}  // namespace
+
+LawOutcome check_rung_is_runtime(const CaseTensors& tensors, Reference&) {
+  if (has_special_lse(tensors)) return LawOutcome::skip("NaN or +Inf among the LSEs: slots differ");
+  return compare_variants(
+      tensors, [](const KernelVariant& first, const KernelVariant& other) { return first.p_static != other.p_static; },
+      "P is off the ladder, or the kernel has no other variant for this rung");
+}
+
+LawOutcome check_warps_per_head_agree(const CaseTensors& tensors, Reference&) {
+  return compare_variants(
+      tensors,
+      [](const KernelVariant& first, const KernelVariant& other) {
+        return first.warps_per_head != other.warps_per_head;
+      },
+      "the kernel has one number of warps per head");
+}
+
+LawOutcome check_ragged_is_dense(const CaseTensors& tensors, Reference&) {
+  return compare_variants(
+      tensors, [](const KernelVariant& first, const KernelVariant& other) { return first.ragged != other.ragged; },
+      "the kernel takes no ragged rows");
+}
+
+LawOutcome check_sink_absent(const CaseTensors& tensors, Reference& reference) {
+  if (!kernel_of(tensors.spec).takes_sink()) return LawOutcome::skip("the kernel takes no sink");
+  const CaseTensors none = without_sink(tensors);
+  CaseTensors absent = none;
+  absent.spec.sink = SinkKind::minus_infinity;
+  absent.attention_sink.assign(absent.spec.heads, -INFINITY);
+  constexpr const char* kWhat = "a sink of -inf in every head";
+  if (tensors.spec.unit.kind == sfu::UnitKind::h200) {
+    return compare_runs(none, {}, absent, {}, BitComparison::zero_signs_and_nans_alike, kWhat);
+  }
+  const auto fault = graded_run_fault(absent, reference, kWhat);
+  return fault ? LawOutcome::fail(*fault) : LawOutcome::pass();
 }
 
 LawOutcome check_row_independence(const CaseTensors& tensors, Reference&) {

@@ -20,8 +20,10 @@ LawOutcome check_empty_anywhere(const CaseTensors& tensors, Reference& reference
   for (std::uint64_t i = 0; i < count; ++i) {
     sources.insert(sources.begin() + static_cast<std::ptrdiff_t>(random.below(sources.size() + 1)), kNoSource);
   }
-  const auto fault = graded_run_fault(remap_partitions(tensors, sources), reference,
-                                      fmt::format("{} empty partitions put between the others", count));
+  const auto padded = launchable(remap_partitions(tensors, sources));
+  if (!padded) return LawOutcome::skip("no larger P can be launched");
+  const auto fault =
+      graded_run_fault(*padded, reference, fmt::format("{} empty partitions put between the others", count));
   return fault ? LawOutcome::fail(*fault) : LawOutcome::pass();
 }
 
@@ -46,8 +48,10 @@ LawOutcome check_equal_partitions(const CaseTensors& tensors, Reference& referen
   return fault ? LawOutcome::fail(*fault) : LawOutcome::pass();
 }
 
-LawOutcome check_lse_shift(const CaseTensors& tensors, Reference& reference) {
-  if (has_special_lse(tensors)) return LawOutcome::skip("NaN or +Inf among the LSEs");
+LawOutcome check_lse_shift(const CaseTensors& with_sink, Reference& reference) {
+  if (has_special_lse(with_sink)) return LawOutcome::skip("NaN or +Inf among the LSEs");
+  // A sink would have to move along, by a shift that is no f32.
+  const CaseTensors tensors = without_sink(with_sink);
   PhiloxStream random = law_stream(tensors, LawId::lse_shift);
   const bool negative = random.chance(1, 2);
   const auto first_exponent = static_cast<int>(random.between(-6, 14));
@@ -61,7 +65,17 @@ LawOutcome check_lse_shift(const CaseTensors& tensors, Reference& reference) {
     if (!std::all_of(tensors.lse_partial.begin(), tensors.lse_partial.end(), exact)) continue;
     CaseTensors shifted = tensors;
     for (float& lse : shifted.lse_partial) lse += shift;
-    const auto fault = graded_run_fault(shifted, reference, fmt::format("every LSE plus {}", shift));
+    const std::string what = fmt::format("every LSE plus {}", shift);
+    if (kernel_of(tensors.spec).shift_exact()) {
+      const KernelRun run = run_kernel(tensors);
+      if (run.fault) return LawOutcome::fail(*run.fault);
+      const KernelRun shifted_run = run_kernel(shifted);
+      if (shifted_run.fault) return LawOutcome::fail(fmt::format("{}: {}", what, *shifted_run.fault));
+      const auto difference = first_difference(tensors.spec.out, tensors.spec.ov_depth, run.out_bits,
+                                               shifted_run.out_bits, BitComparison::zero_signs_and_nans_alike);
+      return difference ? LawOutcome::fail(fmt::format("{}: {}", what, *difference)) : LawOutcome::pass();
+    }
+    const auto fault = graded_run_fault(shifted, reference, what);
     return fault ? LawOutcome::fail(*fault) : LawOutcome::pass();
   }
   return LawOutcome::skip("no power of two can be added to every LSE exactly");
@@ -79,8 +93,10 @@ LawOutcome check_convexity(const CaseTensors& tensors, Reference&) {
     any_finite_row = true;
     for (std::size_t d = 0; d < spec.ov_depth; ++d) {
       if (row.expectation.due[d] != kFinite || row.bound.inf_allowed[d]) continue;
-      double low = INFINITY;
-      double high = -INFINITY;
+      // A sink holds mass at 0.
+      const bool zero_in_hull = row.expectation.sink && *row.expectation.sink != -INFINITY;
+      double low = zero_in_hull ? 0 : INFINITY;
+      double high = zero_in_hull ? 0 : -INFINITY;
       for (std::size_t p = 0; p < spec.num_partitions; ++p) {
         if (row.expectation.x[p] == -INFINITY) continue;
         low = std::min(low, row.expectation.a[p * spec.ov_depth + d]);
@@ -106,10 +122,14 @@ namespace {
 // Whether scaling element d's values by 2^k is exact all the way: every product, sum and output stays normal. Products
 // of a weight and a value have 48 bits, so no partial sum other than 0 can be smaller than the smallest product times
 // 2^-48 (and one bit of slack).
+// A kernel that rescales its sums (rescales) gives its partial sums no such least size once they cancel, so it is shown
+// values of one sign: then every nonzero intermediate is at least the smallest weighted value. Its sums are undivided,
+// at most the sum of the values, and a weight below the flush can come about as a product of two above it.
 class ScalingPremise {
  public:
-  ScalingPremise(const CaseSpec& spec, const RowExpectation& row, int k) : spec_(spec), row_(row), k_(k) {
-    weights_ = weights_up(row.x);
+  ScalingPremise(const CaseSpec& spec, const RowExpectation& row, int k, bool rescales)
+      : spec_(spec), row_(row), k_(k), rescales_(rescales) {
+    weights_ = weights_up(row.x, row.sink);
   }
 
   bool holds(std::size_t d, std::uint32_t out_bits) const {
@@ -119,11 +139,11 @@ class ScalingPremise {
       const double value = std::abs(row_.a[p * spec_.ov_depth + d]);
       if (weights_[p] == 0 || value == 0) continue;
       if (!normal_both_ways(spec_.partial, value)) return false;
-      if (weights_[p] < 0x1p-140) continue;      // flushed for certain: contributes nothing either way
-      if (weights_[p] < 0x1p-110) return false;  // near the flush the computed weight may be anything
+      if (weights_[p] < 0x1p-140 && !rescales_) continue;  // flushed for certain: contributes nothing either way
+      if (weights_[p] < 0x1p-110) return false;            // near the flush the computed weight may be anything
       const double product = weights_[p] * value;
       if (product * 0x1p-50 < std::ldexp(0x1p-126, std::abs(k_))) return false;
-      total += product;
+      total += rescales_ ? value : product;
     }
     if (std::ldexp(total, std::abs(k_) + 1) >= max_finite(DType::f32)) return false;
     const double y = std::abs(decode(spec_.out, out_bits));
@@ -145,13 +165,20 @@ class ScalingPremise {
   const CaseSpec& spec_;
   const RowExpectation& row_;
   int k_;
+  bool rescales_;
   std::vector<double> weights_;
 };
 
 }  // namespace
 
-LawOutcome check_value_scaling(const CaseTensors& tensors, Reference&) {
-  const CaseSpec& spec = tensors.spec;
+LawOutcome check_value_scaling(const CaseTensors& drawn, Reference&) {
+  const CaseSpec& spec = drawn.spec;
+  const bool rescales = kernel_of(spec).rescales_sums();
+  CaseTensors tensors = drawn;
+  if (rescales) {
+    const std::uint32_t sign = spec.partial == DType::f32 ? 0x80000000U : 0x8000U;
+    for (std::uint32_t& bits : tensors.o_partial) bits &= ~sign;
+  }
   PhiloxStream random = law_stream(tensors, LawId::value_scaling);
   const int k = static_cast<int>(random.between(1, 4)) * (random.chance(1, 2) ? 1 : -1);
   CaseTensors scaled = tensors;
@@ -172,7 +199,7 @@ LawOutcome check_value_scaling(const CaseTensors& tensors, Reference&) {
     const RowExpectation row =
         kernel_of(spec).expect(shape_of(spec), variant, gather_row(tensors, rh, lse, o), spec.unit.kind);
     if (row.row_class != RowClass::finite) continue;
-    const ScalingPremise premise(spec, row, k);
+    const ScalingPremise premise(spec, row, k, rescales);
     for (std::size_t d = 0; d < spec.ov_depth; ++d) {
       const std::size_t i = rh * spec.ov_depth + d;
       if (!premise.holds(d, run.out_bits[i])) continue;

@@ -15,7 +15,8 @@
 // and the reverse. Then
 //   abs(x' - x) <= sum W'_g abs(v^_g - v_g) + sum abs(W'_g - W_g) abs(v_g)
 //               <= sum W'_g (B_g + (2^(2e) - 1) (abs(v^_g) + B_g)),
-// because abs(W'_g - W_g) <= (2^(2e) - 1) W'_g. That charge is added to the outer combine's own bound.
+// because abs(W'_g - W_g) <= (2^(2e) - 1) W'_g. A sink is folded once, by the outer combine; its share of the mass is
+// exact and only dampens the change of the W_g. That charge is added to the outer combine's own bound.
 namespace lsecheck {
 
 namespace {
@@ -38,7 +39,8 @@ std::vector<Group> cut(const CaseTensors& tensors, PhiloxStream& random) {
   for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
     Group group;
     for (std::int64_t p = edges[i]; p < edges[i + 1]; ++p) group.sources.push_back(p);
-    group.tensors = remap_partitions(tensors, group.sources);
+    // A group takes no more partitions than the whole case, so that it can be launched.
+    group.tensors = launchable(without_sink(remap_partitions(tensors, group.sources))).value();
     group.tensors.spec.out = tensors.spec.partial;
     group.tensors.spec.selection = Selection::production;
     groups.push_back(std::move(group));
@@ -53,6 +55,7 @@ std::optional<CaseTensors> outer_case(const CaseTensors& tensors, std::vector<Gr
   outer.spec = tensors.spec;
   outer.spec.num_partitions = static_cast<std::uint16_t>(groups.size());
   outer.spec.selection = Selection::production;
+  outer.attention_sink = tensors.attention_sink;
   for (Group& group : groups) {
     const KernelVariant variant = variant_of(group.tensors.spec);
     group.bounds.resize(tensors.spec.rows_heads());
@@ -75,14 +78,14 @@ std::optional<CaseTensors> outer_case(const CaseTensors& tensors, std::vector<Gr
     }
     outer.o_partial.insert(outer.o_partial.end(), group.out_bits.begin(), group.out_bits.end());
   }
-  return outer;
+  return launchable(outer);
 }
 
 // Bound of the outer result against the flat exact value on row rh.
 std::vector<double> charged_bound(const RowVerdictInput& outer, const std::vector<Group>& groups, std::size_t rh,
                                   double lse_error) {
   const std::size_t depth = outer.expectation.due.size();
-  const std::vector<double> weights = weights_up(outer.expectation.x);
+  const std::vector<double> weights = weights_up(outer.expectation.x);  // a sink would only lessen them
   const double weight_shift = pow2_minus_one_up(mul_up(2, lse_error));
   std::vector<double> bound = outer.bound.bound;
   for (std::size_t g = 0; g < groups.size(); ++g) {

@@ -7,6 +7,7 @@
 
 #include "reference/bound_arithmetic.h"
 #include "reference/elementary.h"
+#include "reference/sink_exponent.h"
 
 namespace lsecheck {
 
@@ -52,7 +53,7 @@ bool row_is_empty(const CaseTensors& tensors, std::size_t row_head) {
   return true;
 }
 
-std::vector<double> weights_up(std::span<const double> x) {
+std::vector<double> weights_up(std::span<const double> x, std::optional<double> sink) {
   const double m = *std::max_element(x.begin(), x.end());
   std::vector<double> weights;
   weights.reserve(x.size());
@@ -61,6 +62,8 @@ std::vector<double> weights_up(std::span<const double> x) {
     weights.push_back(exp2_double(x_p - m));
     sum += weights.back();
   }
+  // A sink beyond every double leaves weights of 0, which the absolute part covers.
+  if (sink && *sink != -INFINITY) sum += exp2_double(sink_exponent_above(*sink, m));
   // exp2_double errs by 2^-50, the rounding of x_p - m by less than 2^-42 where the weight is above 2^-1000; the
   // absolute part covers smaller ones. An empty partition's weight is exactly 0.
   for (std::size_t p = 0; p < x.size(); ++p) {

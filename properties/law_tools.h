@@ -30,8 +30,9 @@ std::uint32_t canonical(DType type, std::uint32_t bits);
 bool has_special_lse(const CaseTensors& tensors);
 bool row_is_empty(const CaseTensors& tensors, std::size_t row_head);
 
-// Upper bounds on the true weights 2^x_p / L of a row of finite or -inf exponents, within 2^-38 relative.
-std::vector<double> weights_up(std::span<const double> x);
+// Upper bounds on the true weights 2^x_p / L of a row of finite or -inf exponents, within 2^-38 relative. sink: natural
+// log, finite or -inf; its mass is part of L.
+std::vector<double> weights_up(std::span<const double> x, std::optional<double> sink = std::nullopt);
 
 LawOutcome check_all_empty_row(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_garbage_ignored(const CaseTensors& tensors, Reference& reference);
@@ -49,6 +50,9 @@ LawOutcome check_row_independence(const CaseTensors& tensors, Reference& referen
 LawOutcome check_every_output_written(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_schedule_order(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_hierarchical(const CaseTensors& tensors, Reference& reference);
+LawOutcome check_warps_per_head_agree(const CaseTensors& tensors, Reference& reference);
+LawOutcome check_ragged_is_dense(const CaseTensors& tensors, Reference& reference);
+LawOutcome check_sink_absent(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_special_values(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_twin(const CaseTensors& tensors, Reference& reference);
 

@@ -19,7 +19,7 @@ LawOutcome check_accuracy_only(const CaseTensors& tensors, Reference& reference)
   return check_accuracy(tensors, reference, measurement);
 }
 
-constexpr std::array<Law, 19> kLaws{{
+constexpr std::array<Law, 22> kLaws{{
     {LawId::accuracy, "accuracy", "bound", "every element is within the kernel's proven bound of the exact value",
      check_accuracy_only},
     {LawId::all_empty_row, "all_empty_row", "contract",
@@ -55,6 +55,12 @@ constexpr std::array<Law, 19> kLaws{{
     {LawId::special_values, "special_values", "contract",
      "NaN and Inf among LSEs and values act as the chip's table says", check_special_values},
     {LawId::twin, "twin", "=", "the executor with sfu h200 and the GPU agree (with --backend cuda)", check_twin},
+    {LawId::warps_per_head_agree, "warps_per_head_agree", "=", "the number of warps that share a head changes nothing",
+     check_warps_per_head_agree},
+    {LawId::ragged_is_dense, "ragged_is_dense", "=", "rows in padded sequences of unequal length give the dense result",
+     check_ragged_is_dense},
+    {LawId::sink_absent, "sink_absent", "bits", "a sink of -inf is no sink (sfu spec: within the bound)",
+     check_sink_absent},
 }};
 
 }  // namespace
@@ -69,7 +75,9 @@ const Law* find_law(std::string_view name) {
 }
 
 const Law* find_law(std::uint8_t id) {
-  return id < kLaws.size() ? &kLaws[id] : nullptr;
+  const auto found =
+      std::find_if(kLaws.begin(), kLaws.end(), [&](const Law& law) { return static_cast<std::uint8_t>(law.id) == id; });
+  return found == kLaws.end() ? nullptr : &*found;
 }
 
 namespace {

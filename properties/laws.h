@@ -38,7 +38,10 @@ enum class LawId : std::uint8_t {
   schedule_order = 15,
   hierarchical = 16,
   special_values = 17,
-  twin = 18
+  twin = 18,
+  warps_per_head_agree = 19,
+  ragged_is_dense = 20,
+  sink_absent = 21
 };
 
 struct LawOutcome {

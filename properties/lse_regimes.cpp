@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "properties/case_rows.h"
@@ -165,6 +166,25 @@ std::vector<float> draw_lse_row(const CaseSpec& spec, std::uint64_t rh) {
       break;
   }
   return narrow(stream, n);
+}
+
+float draw_sink(const CaseSpec& spec, std::uint64_t rh, std::span<const float> lse) {
+  PhiloxStream stream = stream_for(spec, DrawPurpose::attention_sink, rh);
+  constexpr float kLn2 = 0x1.62e43p-1F;
+  constexpr std::array<float, 6> kFar{0, 60, 86.5F, 88, 89.5F, 1000};  // natural units; 2^126 .. 2^129 are 87.3 .. 89.4
+  const std::uint64_t kind = stream.below(8);
+  const float plain = stream.uniform_between(-4, 12);
+  const float beside = stream.uniform_between(-3, 3);
+  const float far = kFar[stream.below(kFar.size())];
+  const bool above = stream.chance(1, 2);
+  if (kind < 3) return plain;
+  float largest = -kInfinity;
+  for (const float x : lse) {
+    if (std::isfinite(x)) largest = std::max(largest, x);
+  }
+  const float mass = std::isfinite(largest) ? largest * kLn2 : 0.0F;
+  const float sink = mass + beside + (kind < 6 ? 0.0F : above ? far : -far);
+  return std::isfinite(sink) ? sink : plain;
 }
 
 void overlay_policy(const CaseSpec& spec, std::uint64_t rh, std::span<float> lse) {

@@ -74,7 +74,9 @@ CombineShape shape_of(const CaseSpec& spec) {
 
 KernelVariant variant_of(const CaseSpec& spec) {
   const std::vector<KernelVariant> variants = kernel_of(spec).variants(shape_of(spec));
-  return spec.selection == Selection::runtime_p ? variants.back() : variants.front();
+  if (spec.selection == Selection::runtime_p) return variants.back();
+  if (spec.selection == Selection::alternative) return variants[1 + spec.seed % (variants.size() - 1)];
+  return variants.front();
 }
 
 KernelRun run_kernel(const CaseTensors& tensors, const RunOptions& options) {
@@ -88,6 +90,8 @@ KernelRun run_kernel(const CaseTensors& tensors, const RunOptions& options) {
   std::memcpy(lse.data(), tensors.lse_partial.data(), lse_bytes);
   const std::vector<std::byte> o = pack(spec.partial, tensors.o_partial);
   const std::vector<std::byte> o_before = o;
+  std::vector<std::byte> sink(tensors.attention_sink.size() * sizeof(float));
+  if (!sink.empty()) std::memcpy(sink.data(), tensors.attention_sink.data(), sink.size());
 
   const std::size_t out_bytes = spec.rows_heads() * spec.ov_depth * size_of(spec.out);
   std::vector<std::byte> guarded(out_bytes + 2 * kGuardBytes, kGuard);
@@ -102,13 +106,14 @@ KernelRun run_kernel(const CaseTensors& tensors, const RunOptions& options) {
                                    .only_blocks = std::nullopt};
   KernelRun run;
   if (const auto fault =
-          kernel.launch(shape, options.variant.value_or(variant_of(spec)), {lse, o, output}, execution)) {
+          kernel.launch(shape, options.variant.value_or(variant_of(spec)), {lse, o, output, sink}, execution)) {
     run.fault = fault->message;
     return run;
   }
   if (!all_guard(std::span(guarded).first(kGuardBytes)) || !all_guard(std::span(guarded).last(kGuardBytes))) {
     run.fault = fmt::format("{} wrote outside its output", kernel.name());
-  } else if (std::memcmp(lse.data(), tensors.lse_partial.data(), lse_bytes) != 0 || o != o_before) {
+  } else if (std::memcmp(lse.data(), tensors.lse_partial.data(), lse_bytes) != 0 || o != o_before ||
+             (!sink.empty() && std::memcmp(sink.data(), tensors.attention_sink.data(), sink.size()) != 0)) {
     run.fault = fmt::format("{} modified an input", kernel.name());
   }
   run.out_bits = unpack(spec.out, output);

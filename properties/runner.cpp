@@ -114,10 +114,11 @@ std::vector<RunResults> evaluate_range(const RunConfig& config, std::uint64_t be
 }  // namespace
 
 std::string describe_spec(const CaseSpec& spec) {
-  return fmt::format("P={} rows={} heads={} D={} {}<-{} {} {} lse:{} values:{} empties:{} garbage:{} sfu:{} {}",
+  const std::string sink = spec.sink == SinkKind::none ? "" : fmt::format(" sink:{}", name_of(spec.sink));
+  return fmt::format("P={} rows={} heads={} D={} {}<-{} {} {} lse:{} values:{} empties:{} garbage:{}{} sfu:{} {}",
                      spec.num_partitions, spec.rows, spec.heads, spec.ov_depth, name_of(spec.out),
                      name_of(spec.partial), name_of(spec.arch), name_of(spec.selection), name_of(spec.lse),
-                     name_of(spec.values), name_of(spec.empties), name_of(spec.garbage), name_of(spec.unit.kind),
+                     name_of(spec.values), name_of(spec.empties), name_of(spec.garbage), sink, name_of(spec.unit.kind),
                      name_of(spec.schedule));
 }
 

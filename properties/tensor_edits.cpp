@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "properties/case_limits.h"
+#include "properties/run_case.h"
 
 namespace lsecheck {
 
@@ -46,6 +47,7 @@ CaseTensors remap_partitions(const CaseTensors& tensors, std::span<const std::in
   CaseSpec spec = tensors.spec;
   spec.num_partitions = static_cast<std::uint16_t>(sources.size());
   CaseTensors result = empty_like(spec);
+  result.attention_sink = tensors.attention_sink;
   for (std::size_t p = 0; p < sources.size(); ++p) {
     if (sources[p] == kNoSource) continue;
     for (std::size_t rh = 0; rh < spec.rows_heads(); ++rh) {
@@ -57,9 +59,17 @@ CaseTensors remap_partitions(const CaseTensors& tensors, std::span<const std::in
 
 CaseTensors remap_rows(const CaseTensors& tensors, std::span<const std::int64_t> sources) {
   CaseSpec spec = tensors.spec;
-  spec.rows = static_cast<std::uint32_t>(sources.size());
-  spec.heads = 1;
+  const bool has_sink = !tensors.attention_sink.empty();
+  spec.rows = has_sink ? 1 : static_cast<std::uint32_t>(sources.size());
+  spec.heads = has_sink ? static_cast<std::uint16_t>(sources.size()) : 1;
   CaseTensors result = empty_like(spec);
+  if (has_sink) {
+    for (const std::int64_t source : sources) {
+      result.attention_sink.push_back(
+          source == kNoSource ? std::numeric_limits<float>::quiet_NaN()
+                              : tensors.attention_sink[static_cast<std::size_t>(source) % tensors.spec.heads]);
+    }
+  }
   for (std::size_t rh = 0; rh < sources.size(); ++rh) {
     for (std::size_t p = 0; p < spec.num_partitions; ++p) {
       if (sources[rh] == kNoSource) {
@@ -76,6 +86,7 @@ CaseTensors with_depth(const CaseTensors& tensors, std::uint16_t depth) {
   CaseSpec spec = tensors.spec;
   spec.ov_depth = depth;
   CaseTensors result = empty_like(spec);
+  result.attention_sink = tensors.attention_sink;
   for (std::size_t p = 0; p < spec.num_partitions; ++p) {
     for (std::size_t rh = 0; rh < spec.rows_heads(); ++rh) copy_row(tensors, p, rh, result, p, rh);
   }
@@ -86,6 +97,21 @@ std::vector<std::int64_t> all_partitions(const CaseTensors& tensors) {
   std::vector<std::int64_t> sources(tensors.spec.num_partitions);
   std::iota(sources.begin(), sources.end(), 0);
   return sources;
+}
+
+CaseTensors without_sink(CaseTensors tensors) {
+  tensors.attention_sink.clear();
+  tensors.spec.sink = SinkKind::none;
+  return tensors;
+}
+
+std::optional<CaseTensors> launchable(const CaseTensors& tensors) {
+  const auto count = kernel_of(tensors.spec).launchable_partitions(shape_of(tensors.spec));
+  if (!count) return std::nullopt;
+  if (*count == tensors.spec.num_partitions) return tensors;
+  std::vector<std::int64_t> sources = all_partitions(tensors);
+  sources.resize(static_cast<std::size_t>(*count), kNoSource);
+  return remap_partitions(tensors, sources);
 }
 
 CaseTensors bucketed(CaseTensors tensors) {

@@ -100,7 +100,7 @@ Token read_token(Reader& reader) {
   Token token;
   CaseSpec& spec = token.spec;
   token.law = reader.byte();
-  spec.kernel = static_cast<KernelId>(reader.byte());
+  split_nibbles(reader.byte(), spec.kernel, spec.sink);
   split_nibbles(reader.byte(), spec.arch, spec.selection);
   split_nibbles(reader.byte(), spec.out, spec.partial);
   split_nibbles(reader.byte(), spec.lse, spec.values);
@@ -147,7 +147,7 @@ std::string format_token(const Token& token) {
   Bytes bytes;
   put_fixed(bytes, static_cast<std::uint64_t>(kGeneratorVersion), kVersionBytes);
   bytes.push_back(token.law);
-  bytes.push_back(static_cast<std::uint8_t>(spec.kernel));
+  bytes.push_back(nibbles(spec.kernel, spec.sink));
   bytes.push_back(nibbles(spec.arch, spec.selection));
   bytes.push_back(nibbles(spec.out, spec.partial));
   bytes.push_back(nibbles(spec.lse, spec.values));

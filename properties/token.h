@@ -11,7 +11,7 @@
 //
 //   generator version  u16, little-endian; first, so that it can be read whatever follows
 //   law                u8
-//   kernel             u8
+//   kernel and sink    one byte of two 4-bit fields, high then low
 //   five bytes         of two 4-bit fields each, high then low: arch and selection, out and partial, lse and values,
 //                      empties and garbage, unit and schedule
 //   shape              num_partitions, rows, heads, ov_depth, each LEB128 in its shortest form

@@ -27,6 +27,12 @@ class Fa4CombineKernel final : public CombineKernel {
   std::string_view summary() const override { return "FA4 workspace split-K combine, one warp per row-head"; }
   std::span<const int> depths() const override { return kFa4Depths; }
   int p_max() const override { return kPMax; }
+  std::string partition_counts() const override { return fmt::format("1 to {}", kPMax); }
+  bool takes_sink() const override { return false; }
+  bool trailing_empties_exact() const override { return true; }
+  bool shift_exact() const override { return false; }
+  bool rescales_sums() const override { return false; }
+  bool has_cuda_build() const override { return true; }
   bool supports_types(DType out, DType partial) const override { return fa4_in_table(out, partial, 128, 0); }
 
   std::optional<std::string> refuse(const CombineShape& shape) const override {
@@ -46,6 +52,10 @@ class Fa4CombineKernel final : public CombineKernel {
                          name());
     }
     return std::nullopt;
+  }
+
+  std::optional<int> launchable_partitions(const CombineShape& shape) const override {
+    return refuse(shape) ? std::nullopt : std::optional(shape.num_partitions);
   }
 
   // The launcher has one kernel per rung and one for every other P.

@@ -75,8 +75,12 @@ RowExpectation fa4_expectation(const CombineShape& shape, int p_static, const Ro
                                const sfu::UnitAccuracy& unit) {
   RowExpectation expectation;
   expectation.row_class = fa4_row_class(row.lse, shape.arch, p_static);
-  if (expectation.row_class != RowClass::finite) return expectation;
+  return expectation.row_class == RowClass::finite ? select_fold_expectation(shape, row, unit) : expectation;
+}
 
+RowExpectation select_fold_expectation(const CombineShape& shape, const RowInput& row, const sfu::UnitAccuracy& unit) {
+  RowExpectation expectation;
+  expectation.sink = row.sink;
   const auto depth = static_cast<std::size_t>(shape.ov_depth);
   expectation.x.assign(row.lse.begin(), row.lse.end());
   expectation.a.assign(row.lse.size() * depth, 0.0);
@@ -93,7 +97,7 @@ RowExpectation fa4_expectation(const CombineShape& shape, int p_static, const Ro
       }
       if (seen.empty()) {
         seen.resize(depth);
-        weights = fa4_weight_errors(expectation.x, unit);
+        weights = fa4_weight_errors(expectation.x, unit, expectation.sink);
       }
       if (weights[p].fate == WeightFate::nonzero) seen[d].certain |= class_of(value);
       if (weights[p].fate == WeightFate::either) seen[d].possible |= class_of(value);

@@ -11,6 +11,10 @@ namespace lsecheck::sm100 {
 // NaN beside it).
 RowClass fa4_row_class(std::span<const float> lse, Arch arch, int p_static);
 
+// A row of class finite: the row problem and what is due element by element, for every combine that drops a partition
+// of weight 0 and folds the others by fma (fa4_splitk_combine, mla_combine). row.sink: for mla_combine.
+RowExpectation select_fold_expectation(const CombineShape& shape, const RowInput& row, const sfu::UnitAccuracy& unit);
+
 RowExpectation fa4_expectation(const CombineShape& shape, int p_static, const RowInput& row,
                                const sfu::UnitAccuracy& unit);
 

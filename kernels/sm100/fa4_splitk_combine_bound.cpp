@@ -32,7 +32,7 @@ constexpr double kSumSlack = 1 + 0x1p-40;
 
 RowBound fa4_row_bound(const RowExpectation& row, DType out, const sfu::UnitAccuracy& unit) {
   const std::size_t depth = row.due.size();
-  const std::vector<Fa4PartitionWeight> weights = fa4_weight_errors(row.x, unit);
+  const std::vector<Fa4PartitionWeight> weights = fa4_weight_errors(row.x, unit, row.sink);
 
   using Elements = Eigen::ArrayXd;
   const auto count = static_cast<Eigen::Index>(depth);
@@ -58,7 +58,9 @@ RowBound fa4_row_bound(const RowExpectation& row, DType out, const sfu::UnitAccu
     signed_sum += w.weight_near * o;
   }
 
-  const double subnormal_part = mul_up(mul_up(static_cast<double>(folded), 0x1p-150), 1 + 0x1p-10);
+  // At least one term: where a sink leaves no weight but flushed ones, the products above may underflow double itself.
+  const auto terms = static_cast<double>(std::max<std::uint64_t>(folded, 1));
+  const double subnormal_part = mul_up(mul_up(terms, 0x1p-150), 1 + 0x1p-10);
   RowBound result;
   result.bound.resize(depth);
   result.bound_before_cast.resize(depth);

@@ -6,6 +6,7 @@
 
 #include "reference/bound_arithmetic.h"
 #include "reference/elementary.h"
+#include "reference/sink_exponent.h"
 
 // Derivation. u = 2^-24; x_p the LSEs; m their maximum; S = sum 2^(x_p - m), so 1 <= S <= P and L = 2^m S.
 // A hat marks what the kernel computes. Empty partitions add exact zeros and are left out.
@@ -27,6 +28,17 @@
 // is at most
 //    min(abs(lg2(s^)), half an ulp at the larger of abs(m) and abs(m + lg2(s^))).
 //    Together g = log2 L + delta, abs(delta) <= eta + sigma/(ln 2 (1 - sigma)) + rho.
+// 5s. With a sink c (mla_combine; S, L, G = log2 L without it): a = fl(c * log2e), h = fl(a - g), q = ex2(h),
+//    v = fl(1 + q), g' = fl(g + lg2(v)); what is due is G' = G + log2(1 + 2^(A - G)), A = c log2 e exactly.
+//    Let e_q = abs(a - A) + tau_h + 2 eps, the exponent error of q: abs(a - A) is known (a is one f32 product), tau_h
+//    is the rounding of h, abs(log2(1 +- eps)) <= 2 eps for eps < 1/2; a q that is flushed is below 2^-126 and vanishes
+//    in 1 + q. G' as a function of G has the derivative 1 - sigma and as a function of A the derivative sigma, sigma
+//    the sink's share of the mass, which grows with A and falls with G: by the mean value theorem the errors reach g'
+//    as at most delta and sigma_up e_q, sigma_up at A + e_q and G - delta. Rounding v moves log2 v by at most min(u,
+//    q) 1.0001 / ln 2, lg2 by eta_s (exactly 0 at v = 1 where the unit says so), and rho_s rounds the sum, at most half
+//    an ulp of it or all of lg2(v), since g is an f32. Together g' = G' + delta', delta' = delta + sigma_up e_q +
+//    min(u, q) 1.0001 / ln 2 + eta_s + rho_s. q overflows only where h >= 128; then sigma_up is 1 to 2^-100, every
+//    weight is below 2^-127.9 2^(delta + e_q), and the kernel's zero is inside what the flush of step 7 allows.
 // 6. a_p = fl(x_p - g): with t_p = x_p - log2 L <= 0 the true exponent, abs(x_p - g) <= abs(t_p) + delta; the rounding
 // tau is
 //    half an ulp there, and zero when the difference is a multiple of a q with abs(difference) <= 2^24 q: q the smaller
@@ -48,15 +60,6 @@ constexpr double kInverseLn2Up = 0x1.71547652b82ffp+0;
 // (1 + a)(1 + b) - 1, rounded up; a, b >= 0.
 double compound(double a, double b) {
   return add_up(add_up(a, b), mul_up(a, b));
-}
-
-// Half an ulp of the f32 difference x - y, or 0 where the difference is an f32 itself.
-double subtraction_error(double x, double y) {
-  const double difference = x - y;
-  const double virtual_y = x - difference;  // Knuth's two-sum: the residue is what double rounding lost
-  const double residue = (x - (difference + virtual_y)) - (y - virtual_y);
-  if (residue == 0 && static_cast<double>(static_cast<float>(difference)) == difference) return 0;
-  return cast_error_up(DType::f32, round_up(std::abs(difference)));
 }
 
 // The unit's error at lg2(s), s in [s_low, s_up], s >= 1; log2_s_up >= log2(s_up).
@@ -89,7 +92,7 @@ ScaledSum scaled_sum(std::span<const double> x, double m, const sfu::UnitAccurac
     if (difference == 0) continue;  // ex2(0) = 1
     double phi = 1;  // below -130 the rounded difference stays there, and the result is flushed for certain
     if (difference >= -130) {
-      const double theta = subtraction_error(x_p, m);
+      const double theta = f32_subtraction_error(x_p, m);
       phi = compound(pow2_minus_one_up(theta), unit.ex2_relative);
       if (difference - theta - 2 * unit.ex2_relative < -126 + 0x1p-20) phi = std::max(phi, 1.0);
     }
@@ -102,16 +105,20 @@ ScaledSum scaled_sum(std::span<const double> x, double m, const sfu::UnitAccurac
   return sum;
 }
 
-}  // namespace
+// The computed global LSE g^ = exact + delta, the exact one as m + above.
+struct GlobalLse {
+  double above = 0;  // to within `margin` of the exact LSE minus m
+  double margin = 0;
+  double delta = 0;        // abs(g^ - exact)
+  double low = 0, up = 0;  // g^ lies in [low, up]
+};
 
-std::vector<Fa4PartitionWeight> fa4_weight_errors(std::span<const double> x, const sfu::UnitAccuracy& unit) {
-  const double m = *std::max_element(x.begin(), x.end());
-  const ScaledSum sum = scaled_sum(x, m, unit);
-
-  // Step 4. log2 S lies within log2_error_margin of log2_s.
+// Steps 4 and 5.
+GlobalLse global_lse(double m, const ScaledSum& sum, const sfu::UnitAccuracy& unit) {
+  // Step 4. log2 S lies within log2_margin of log2_s: S is known to 2 kTermError relative, log2_double to 2^-47
+  // absolute as log2 S <= 8.
   const double log2_s = log2_double(sum.up);
-  const double log2_margin =
-      0x1p-40;  // S is known to 2 kTermError relative, log2_double to 2^-47 absolute as log2 S <= 8
+  const double log2_margin = 0x1p-40;
   const double s_up = mul_up(sum.up, add_up(1, sum.relative_error));
   const double s_low = std::max(1.0, mul_down(sum.low, sub_down(1, sum.relative_error)));
   const double log2_s_up = add_up(log2_double(s_up), log2_margin);
@@ -123,31 +130,94 @@ std::vector<Fa4PartitionWeight> fa4_weight_errors(std::span<const double> x, con
   const double g_up = add_up(m, lg2_up);
   const double g_low = sub_down(m, eta);
   const double rho = std::min(lg2_up, cast_error_up(DType::f32, std::max(std::abs(g_up), std::abs(g_low))));
-  const double delta = add_up(add_up(eta, sum_part), rho);
-  const bool g_crosses_zero = g_low - rho <= 0 && g_up + rho >= 0;
-  const double g_grid = g_crosses_zero ? 0 : ulp_at(DType::f32, std::min(std::abs(g_low), std::abs(g_up)) - rho);
+  return {log2_s, log2_margin, add_up(add_up(eta, sum_part), rho), g_low - rho, g_up + rho};
+}
+
+// Step 5s. sink: f32, finite or -inf.
+GlobalLse with_sink(double m, const GlobalLse& g, double sink, const sfu::UnitAccuracy& unit) {
+  constexpr double kNoExponent = -1e6;  // of a sink of -inf: below every flush
+  const bool finite = sink != -std::numeric_limits<double>::infinity();
+  // The kernel's a, one f32 product, and its distance from A.
+  const double a = finite ? static_cast<double>(static_cast<float>(sink) * 0x1.715476p+0F) : 0;
+  const double above_m = finite ? sink_exponent_above(sink, m) : kNoExponent;
+  const double a_error = finite ? round_up(std::abs(sink_exponent_above(sink, a)) * (1 + 0x1p-50)) : 0;
+
+  // A - G, and the exponent error of q.
+  const double h = above_m - g.above;
+  const double h_margin = add_up(g.margin, (std::abs(above_m) + std::abs(h)) * 0x1p-51);
+  const double distance = add_up(add_up(std::abs(h), h_margin), add_up(a_error, g.delta));
+  const double tau_h = finite ? cast_error_up(DType::f32, distance) : 0;
+  const double e_q = add_up(add_up(a_error, tau_h), 2 * unit.ex2_relative);
+  const double q_exponent_up = add_up(add_up(h, h_margin), add_up(e_q, g.delta));
+  const double q_up =
+      q_exponent_up > 1000 ? 0x1p1000 : add_up(mul_up(exp2_double(q_exponent_up), 1 + 0x1p-50), 0x1p-999);
+  const double sigma_up = std::min(1.0, q_up);  // sigma = q / (1 + q)
+
+  // lg2(v), v in [1, 1 + q_up].
+  const double v_up = mul_up(add_up(1, q_up), 1 + 2 * kU);
+  const double lg2_exact_up = add_up(log2_double(v_up), 0x1p-40);
+  const bool v_is_one = q_up < kU / 2;
+  const double eta = log2_error(unit, v_is_one, 1, v_up, lg2_exact_up);
+  const double v_rounding = mul_up(std::min(kU, q_up), mul_up(kInverseLn2Up, 1.0001));
+  const double lg2_up = v_is_one ? eta : add_up(lg2_exact_up, eta);
+  const double up = add_up(g.up, lg2_up);
+  const double low = sub_down(g.low, eta);
+  const double rho = std::min(lg2_up, cast_error_up(DType::f32, std::max(std::abs(up), std::abs(low))));
+
+  GlobalLse result;
+  // log2(1 + 2^h), without forming 2^h where it is huge; the derivative with respect to h is below 1.
+  result.above = g.above + (h > 60 ? h : log2_double(1 + exp2_double(h)));
+  result.margin = add_up(add_up(g.margin, sigma_up * h_margin), 0x1p-45 * (1 + std::abs(result.above)));
+  result.delta = add_up(add_up(g.delta, mul_up(sigma_up, e_q)), add_up(add_up(v_rounding, eta), rho));
+  result.low = low - rho;
+  result.up = up + rho;
+  return result;
+}
+
+}  // namespace
+
+double f32_subtraction_error(double x, double y) {
+  const double difference = x - y;
+  const double virtual_y = x - difference;  // Knuth's two-sum: the residue is what double rounding lost
+  const double residue = (x - (difference + virtual_y)) - (y - virtual_y);
+  if (residue == 0 && static_cast<double>(static_cast<float>(difference)) == difference) return 0;
+  return cast_error_up(DType::f32, round_up(std::abs(difference)));
+}
+
+std::vector<Fa4PartitionWeight> fa4_weight_errors(std::span<const double> x, const sfu::UnitAccuracy& unit,
+                                                  std::optional<double> sink) {
+  const double m = *std::max_element(x.begin(), x.end());
+  GlobalLse g = global_lse(m, scaled_sum(x, m, unit), unit);
+  if (sink) g = with_sink(m, g, *sink, unit);
+  const bool g_crosses_zero = g.low <= 0 && g.up >= 0;
+  const double g_grid = g_crosses_zero ? 0 : ulp_at(DType::f32, std::min(std::abs(g.low), std::abs(g.up)));
 
   std::vector<Fa4PartitionWeight> weights(x.size());
   for (std::size_t p = 0; p < x.size(); ++p) {
     if (x[p] == -std::numeric_limits<double>::infinity()) continue;
     Fa4PartitionWeight& w = weights[p];
-    const double exponent = (x[p] - m) - log2_s;
+    const double exponent = (x[p] - m) - g.above;
     w.weight_near = exp2_double(exponent);
     w.weight_up = add_up(mul_up(w.weight_near, 1 + kWeightNearError), exponent < -1000 ? 0x1p-999 : 0);
     // Step 6.
-    const double distance = add_up(std::abs(exponent) + 2 * log2_margin, delta);
+    const double distance = add_up(std::abs(exponent) + 2 * g.margin, g.delta);
     const double grid = x[p] == 0 ? g_grid : std::min(g_grid, ulp_at(DType::f32, x[p]));
     const bool exact = x[p] == 0 || (grid > 0 && distance <= grid * 0x1p24);
     const double tau = exact ? 0 : cast_error_up(DType::f32, distance);
     // Step 7. abs(log2(1 +- eps)) <= 2 eps for eps < 1/2.
-    const double shift = add_up(delta, tau);
-    const double uncertainty = shift + 2 * unit.ex2_relative + 2 * log2_margin;
+    const double shift = add_up(g.delta, tau);
+    const double uncertainty = shift + 2 * unit.ex2_relative + 2 * g.margin;
     w.relative_error = compound(pow2_minus_one_up(shift), unit.ex2_relative);
     if (exponent - uncertainty >= -126) {
       w.fate = WeightFate::nonzero;
     } else {
       w.fate = exponent + uncertainty < -126 ? WeightFate::zero : WeightFate::either;
       w.relative_error = w.fate == WeightFate::zero ? 1 : std::max(w.relative_error, 1.0);
+    }
+    // Neither the computed nor the true weight exceeds 1 by more than 2^-10.
+    if (sink && shift > 60 && w.fate != WeightFate::zero) {
+      w.weight_up = 1;
+      w.relative_error = 1 + 0x1p-10;
     }
   }
   return weights;

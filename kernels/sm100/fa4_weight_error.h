@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "kernels/sfu/sfu.h"
 
-// How far the FA4 combine's computed weights can be from the true ones, on one row: the shared part of its bound and of
-// its special-value contract.
+// How far the computed weights of the combines that normalise through the global LSE (fa4_splitk_combine, mla_combine)
+// can be from the true ones, on one row: the shared part of their bounds and of their special-value contracts.
 namespace lsecheck::sm100 {
 
 // Whether the computed weight is zero (flushed below 2^-126): certain either way, or within the weight's own error of
@@ -22,7 +23,13 @@ struct Fa4PartitionWeight {
 };
 inline constexpr double kWeightNearError = 0x1p-38;
 
-// x: [P] LSEs, log2 domain, -inf for empty partitions, no NaN or +inf, at least one finite.
-std::vector<Fa4PartitionWeight> fa4_weight_errors(std::span<const double> x, const sfu::UnitAccuracy& unit);
+// x: [P] LSEs, log2 domain, -inf for empty partitions, no NaN or +inf, at least one finite. sink: the attention sink
+// that mla_combine folds into the global LSE, an f32 (natural log), finite or -inf; nullopt: none, and no operation for
+// it. With a sink whose error leaves a weight undetermined, weight_up is 1 and relative_error is relative to that.
+std::vector<Fa4PartitionWeight> fa4_weight_errors(std::span<const double> x, const sfu::UnitAccuracy& unit,
+                                                  std::optional<double> sink = std::nullopt);
+
+// Half an ulp of the f32 difference x - y of two f32 values, or 0 where the difference is an f32 itself.
+double f32_subtraction_error(double x, double y);
 
 }  // namespace lsecheck::sm100

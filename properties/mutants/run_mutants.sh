@@ -2,6 +2,8 @@
 # Plants each patch of a folder in a copy of the sources, builds that copy and expects `lsecheck run` to turn red with a shrunk case whose
 # pasted line replays it. Called by ./dev mutants, which has installed and built everything before.
 #
+# A patch is named after the kernels it touches: fa4-*.patch runs those that match fa4*, mla-*.patch those that match mla*.
+#
 # usage: run_mutants.sh SOURCE_ROOT SCRATCH_DIR PATCH...
 # exit: 0 every mutant is killed and replayed; 1 one survives, does not replay, or does not apply
 set -euo pipefail
@@ -49,7 +51,7 @@ check_one() {
   rm -rf "$scratch/failures"
   start=$SECONDS
   local code=0
-  "$build/cli/lsecheck" run --cases $cases --failures "$scratch/failures" --json "$scratch/results.json" \
+  "$build/cli/lsecheck" run --kernel "${name%%-*}*" --cases $cases --failures "$scratch/failures" --json "$scratch/results.json" \
     >"$scratch/report.txt" 2>/dev/null || code=$?
   if [[ $code -ne 1 ]]; then
     row "SURVIVED" "$name" "$cases cases, exit code $code"
