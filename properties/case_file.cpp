@@ -177,6 +177,10 @@ void read_labels(const MetadataReader& reader, CaseTensors& tensors) {
   for (const float lse : tensors.lse_partial) special = special || std::isnan(lse) || (std::isinf(lse) && lse > 0);
   CaseSpec& spec = tensors.spec;
   spec.lse = reader.label("lse_regime", kLseRegimeCount, special ? LseRegime::policy : LseRegime::narrow);
+  if (special && spec.lse != LseRegime::policy) {
+    reader.fail(fmt::format("lse_partial holds NaN or +Inf, but lse_regime is `{}`; only `policy` cases may hold them",
+                            name_of(spec.lse)));
+  }
   spec.values = reader.label("value_regime", kValueRegimeCount, ValueRegime::normal);
   spec.empties = reader.label("empties", kEmptyPatternCount, EmptyPattern::mixed_rows);
   spec.garbage = reader.label("garbage", kGarbageCount, Garbage::stale_bits);

@@ -35,7 +35,7 @@ CaseFile example(DType partial) {
   spec.ov_depth = 72;
   spec.out = DType::bf16;
   spec.partial = partial;
-  spec.lse = LseRegime::flushed_weights;
+  spec.lse = LseRegime::policy;
   spec.values = ValueRegime::nonfinite;
   spec.empties = EmptyPattern::leading;
   spec.garbage = Garbage::inf;
@@ -73,6 +73,19 @@ TEST_F(CaseFileTest, RoundTripKeepsTheSpecAndEveryBit) {
     EXPECT_EQ(std::memcmp(loaded.tensors.lse_partial.data(), saved.tensors.lse_partial.data(),
                           4 * saved.tensors.lse_partial.size()),
               0);
+  }
+}
+
+TEST_F(CaseFileTest, SpecialLsesAreRefusedOutsidePolicyCases) {
+  CaseFile file = example(DType::f32);
+  file.tensors.spec.lse = LseRegime::narrow;
+  save_case(path_, file);
+  try {
+    load_case(path_, 1 << 20);
+    FAIL() << "loaded";
+  } catch (const FileError& error) {
+    EXPECT_NE(std::string(error.what()).find("lse_regime is `narrow`; only `policy`"), std::string::npos)
+        << error.what();
   }
 }
 
