@@ -16,9 +16,10 @@
 //   m       per lane max over its slots (slot k of lane l holds split 32k + l), then the warp max; 0 if that is -inf
 //   s       per lane, ascending k, over real splits: sum of ex2(lse - m); then butterfly sum xor 16, 8, 4, 2, 1
 //   g       lg2(s) + m; +inf if s == 0, that is if every split is empty
-//   sink    a = sink * log2e; g = g + lg2(1 + ex2(a - g)); if every split is empty g = a, or still +inf where a is -inf
-//   too w_p     ex2(lse_p - g), kept in the lane and slot of p acc[d]  p ascending from 0: fma(w_p, w_p != 0 ? o_p[d] :
-//   0, acc[d]) out     cast, round to nearest even
+//   sink    a = sink * log2e; g = g + lg2(1 + ex2(a - g)); if every split is empty g = a, +inf where a is -inf too
+//   w_p     ex2(lse_p - g), kept in the lane and slot of p
+//   acc[d]  p ascending from 0: fma(w_p, w_p != 0 ? o_p[d] : 0, acc[d])
+//   out     cast, round to nearest even
 //
 // The depth is handled element by element, so kWarpsPerHead changes no bit. Bound: mla_row_contract.h.
 namespace lsecheck::sm100 {

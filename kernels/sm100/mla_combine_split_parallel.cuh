@@ -11,11 +11,11 @@
 // Operations, in order, every one rounded to nearest even in f32:
 //   exit    heads beyond the last, then past the sequence's length (ragged)
 //   fold    from m = -inf, l = 0, acc = 0, splits ascending; an lse of -inf is skipped before its o is loaded:
-//           n = max(m, lse), r = ex2(m - n), e = ex2(lse - n), acc[d] = fma(r, acc[d], e * o[d]), l = fma(l, r, e), m =
-//           n
-//   merge   strides 4, 2, 1, warp w < stride with partner w + stride: n = max(m, m'), r = ex2(m - n), r' = ex2(m' - n),
-//   both 0
-//           where n is -inf; acc[d] = fma(r, acc[d], r' * acc'[d]), l = fma(l, r, l' * r'), m = n
+//           n = max(m, lse), r = ex2(m - n), e = ex2(lse - n)
+//           acc[d] = fma(r, acc[d], e * o[d]), l = fma(l, r, e), m = n
+//   merge   strides 4, 2, 1, warp w < stride with partner w + stride:
+//           n = max(m, m'), r = ex2(m - n), r' = ex2(m' - n), both 0 where n is -inf
+//           acc[d] = fma(r, acc[d], r' * acc'[d]), l = fma(l, r, l' * r'), m = n
 //   sink    a = sink * log2e; l = l + ex2(a - m), or l = 0 where m is -inf
 //   out     inv = l == 0 ? 0 : 1 / l (true division); inv * acc[d]; cast, round to nearest even
 //
