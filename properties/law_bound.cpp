@@ -58,9 +58,12 @@ LawOutcome check_lse_shift(const CaseTensors& with_sink, Reference& reference) {
   // The first shift from there downwards that is exact for every LSE.
   for (int exponent = first_exponent; exponent >= -20; --exponent) {
     const float shift = std::ldexp(negative ? -1.0F : 1.0F, exponent);
+    // The sum must be exact in f32. In double it may be rounded too (a tiny LSE): then taking either term off again
+    // does not give the other.
     const auto exact = [shift](float lse) {
-      return lse == -INFINITY ||
-             static_cast<double>(lse + shift) == static_cast<double>(lse) + static_cast<double>(shift);
+      if (lse == -INFINITY) return true;
+      const double sum = static_cast<double>(lse) + static_cast<double>(shift);
+      return sum - shift == lse && sum - lse == shift && static_cast<double>(lse + shift) == sum;
     };
     if (!std::all_of(tensors.lse_partial.begin(), tensors.lse_partial.end(), exact)) continue;
     CaseTensors shifted = tensors;
