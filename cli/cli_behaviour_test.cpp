@@ -104,6 +104,10 @@ constexpr CommandLine kCommandLines[] = {
      "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck run --cases 2 --seed 2 --db r.db --resume", 2, "^$", "seed"},
 
     {"ReproWithoutToken", "repro", 2, "^$", "required; see lsecheck repro --help"},
+    {"ReproWithoutGpu",
+     "repro $(lsecheck run --cases 1 --law accuracy --json /dev/stdout 2>&1 | grep -o 'lse1-[0-9a-z]*' | head -n 1) "
+     "--backend cuda",
+     4, "^$", "--backend cuda: .*; use --backend cpu"},
     {"ReproGarbage", "repro lse1-garbage", 2, "^$", "token: "},
     {"ReproOtherGeneratorVersion", "repro lse1-amaasaaqaaaacaacaeauaaaaaaaaaaaaadbhzi2t", 125, "^$",
      "^lsecheck: token of generator version 3, this is 2: .*case file"},

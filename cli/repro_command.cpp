@@ -9,11 +9,13 @@
 #include <variant>
 
 #include "cli/commands.h"
+#include "cli/cuda_device.h"
 #include "cli/exit_codes.h"
 #include "cli/quantities.h"
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
 #include "properties/laws.h"
+#include "properties/run_case.h"
 #include "properties/runner.h"
 #include "properties/tensor_edits.h"
 #include "properties/token.h"
@@ -24,6 +26,7 @@ namespace {
 struct ReproOptions {
   std::string what;  // a token or a case file
   std::string save;
+  std::string backend = "cpu";
   std::string memory = "4G";
 };
 
@@ -86,6 +89,19 @@ void print_measurement(const AccuracyMeasurement& measured) {
              bound_use, measured.variant.name);
 }
 
+// The case's chip and unit must be the device's: its contract and its bound are theirs.
+void choose_cuda(const CaseSpec& spec) {
+  const cuda::Device& device = cuda_device_or_exit("--backend cuda");
+  if (!kernel_of(spec).has_cuda_build()) {
+    end_with(kUsage, fmt::format("--backend cuda: {} has no CUDA build; use --backend cpu", name_of(spec.kernel)));
+  }
+  if (spec.arch != device.arch || spec.unit.kind != sfu::UnitKind::h200) {
+    end_with(kUsage, fmt::format("--backend cuda: the case is for {} with sfu {}, the device is {}; use --backend cpu",
+                                 name_of(spec.arch), name_of(spec.unit.kind), cuda::describe(device)));
+  }
+  use_backend(Backend::cuda);
+}
+
 void repro(const ReproOptions& options) {
   const auto memory = parse_bytes(options.memory);
   if (!memory)
@@ -93,6 +109,7 @@ void repro(const ReproOptions& options) {
   const bool is_token = options.what.starts_with("lse") && !std::filesystem::exists(options.what);
   const Replay replay = is_token ? from_token(options.what, *memory) : from_file(options.what, *memory);
   const CaseTensors tensors = bucketed(replay.tensors);
+  if (options.backend == "cuda") choose_cuda(tensors.spec);
   if (!options.save.empty()) {
     save_case(options.save, {replay.tensors, std::string(replay.law->name), replay.token, kGeneratorVersion});
   }
@@ -130,6 +147,9 @@ void add_repro_command(CLI::App& app) {
   command->add_option("TOKEN|FILE", options->what, "lse1-... as a failure prints it, or a .safetensors case file")
       ->required();
   command->add_option("--save", options->save, "write the case's tensors as a .safetensors file")->type_name("FILE");
+  command->add_option("--backend", options->backend, "where the kernel runs: cpu, or cuda for a failure found there")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
   command->add_option("--memory", options->memory, "refuse a case that needs more")
       ->type_name("SIZE")
       ->capture_default_str();

@@ -1,5 +1,5 @@
-# The CUDA kernels: one fat binary inside lsecheck_kernels, built by calling nvcc, so that no CUDA language has to be enabled and a
-# machine without the toolkit builds everything else. Included after lsecheck_kernels exists.
+# The CUDA kernels: one fat binary inside lsecheck_kernels, built by calling nvcc, so that no CUDA language has to be
+# enabled and a machine without the toolkit builds everything else. Included after lsecheck_kernels exists.
 #
 #   LSECHECK_CUDA=AUTO   when nvcc 12.8 or newer is found (PATH, CUDA_HOME, /usr/local/cuda/bin)
 #   LSECHECK_CUDA=ON     an error where it is not
@@ -44,8 +44,8 @@ function(lsecheck_find_nvcc)
   set(cuda_root ${root} PARENT_SCOPE)
 endfunction()
 
-# lsecheck_nvcc_object(NAME SOURCE [DEFINES...]): compiles SOURCE to NAME.o and appends it to cuda_objects in the caller. What ptxas
-# says of registers and local memory goes to NAME.log, which a test reads.
+# lsecheck_nvcc_object(NAME SOURCE [DEFINES...]): compiles SOURCE to NAME.o and appends it to cuda_objects in the
+# caller. What ptxas says of registers and local memory goes to NAME.log, which a test reads.
 function(lsecheck_nvcc_object name source)
   # Relative names, so that a compiler cache serves every build folder.
   set(object cuda/${name}.o)
@@ -95,8 +95,9 @@ foreach(arch IN LISTS cuda_archs)
   list(APPEND cuda_flags -gencode arch=compute_${arch},code=sm_${arch})
 endforeach()
 
-# The kernels take minutes of compiler time. ccache's other modes look at the preprocessed text, and for several chips at once nvcc
-# prints that of the first alone: a change for sm_100a only would be missed. In depend mode it looks at the files.
+# The kernels take minutes of compiler time. ccache's other modes look at the preprocessed text, and for several chips
+# at once nvcc prints that of the first alone: a change for sm_100a only would be missed. In depend mode it looks at
+# the files.
 set(cuda_launcher "")
 if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   set(cuda_launcher ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 ${CMAKE_CXX_COMPILER_LAUNCHER})

@@ -14,8 +14,7 @@ namespace {
 }  // namespace
 
 const Availability& availability() {
-  static const Availability none{std::nullopt,
-                                 "this build has no CUDA kernels (nvcc was not found when it was configured)"};
+  static const Availability none{std::nullopt, "this build has no CUDA kernels (it was configured without nvcc)"};
   return none;
 }
 

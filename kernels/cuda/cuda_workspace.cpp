@@ -1,5 +1,6 @@
 #include "kernels/cuda/cuda_workspace.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <mutex>
@@ -20,6 +21,8 @@ constexpr std::chrono::seconds kTimeLimit{60};
 constexpr std::chrono::microseconds kAskWithoutPause{200};
 constexpr std::chrono::microseconds kPause{50};
 
+// Growing stops the whole device for a moment; most cases fit into this.
+constexpr std::size_t kSmallestBytes = std::size_t{4} << 20;
 // A workspace that grew beyond this for one large case gives its memory back.
 constexpr std::size_t kKeptBytes = std::size_t{64} << 20;
 
@@ -50,7 +53,7 @@ void Workspace::release_memory() {
 
 void Workspace::reserve(std::size_t bytes) {
   if (bytes <= capacity_) return;
-  const std::size_t wanted = bytes + bytes / 2;
+  const std::size_t wanted = std::max(bytes + bytes / 2, kSmallestBytes);
   release_memory();
   const auto allocate = [wanted](auto function, const char* doing) {
     void* memory = nullptr;
