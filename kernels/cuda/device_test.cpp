@@ -126,7 +126,8 @@ TEST_F(OnTheDevice, AnIllegalAccessIsADeviceError) {
     }
     std::_Exit(0);
   };
-  EXPECT_EXIT(read_far_outside(), ::testing::ExitedWithCode(4), "CUDA error in fa4_splitk_combine.*(illegal|address)");
+  EXPECT_EXIT(read_far_outside(), ::testing::ExitedWithCode(4),
+              "CUDA error in fa4_splitk_combine.*(illegal memory access|global/shared address space)");
 }
 
 }  // namespace
