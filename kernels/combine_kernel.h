@@ -21,6 +21,13 @@
 // row, and its a-priori bound.
 namespace lsecheck {
 
+// How the exponents that a kernel reads (lse_partial) become the x_p of a row problem.
+enum class ExponentForm : std::uint8_t {
+  log2 = 0,     // they are x_p
+  natural = 1,  // natural log: 2^x_p means e^x_p
+  scaled = 2    // raw score units: x_p = lse_partial * exponent_scale, the kernel multiplies ("use_fma")
+};
+
 struct CombineShape {
   Arch arch = Arch::sm_100a;
   int num_partitions = 0;
@@ -29,6 +36,8 @@ struct CombineShape {
   int ov_depth = 0;
   DType out = DType::bf16;
   DType partial = DType::bf16;
+  ExponentForm exponent = ExponentForm::log2;
+  float exponent_scale = 1.0f;  // scale_log2e where exponent is scaled: positive, finite; 1 otherwise
 
   std::uint64_t rows_heads() const { return std::uint64_t{rows} * heads; }
 };
@@ -41,13 +50,14 @@ struct KernelVariant {
   bool ragged = false;     // rows are cut into sequences of unequal length, whose workspace is padded to the longest
 };
 
-// Layouts: lse_partial [P, rows, heads] f32 (log2 domain), o_partial [P, rows, heads, ov_depth] of shape.partial,
-// output [rows, heads, ov_depth] of shape.out. Byte counts are what the launch may touch.
+// Layouts: lse_partial [P, rows, heads] f32 (in the shape's exponent form), o_partial [P, rows, heads, ov_depth] of
+// shape.partial, output [rows, heads, output_columns(shape)] of shape.out. Byte counts are what the launch may touch.
 struct CombineBuffers {
   std::span<const std::byte> lse_partial;
   std::span<const std::byte> o_partial;
   std::span<std::byte> output;
   std::span<const std::byte> attention_sink = {};  // [heads] f32, natural log, finite or -inf; empty: no sink
+  std::span<const std::byte> mass_partial = {};    // [P, rows, heads] f32: l_p of kernels that take_masses()
 };
 
 // On the cuda backend the device is the unit and the schedule, and every block runs.
@@ -71,23 +81,27 @@ enum ElementDue : std::uint8_t { kFinite = 1, kNaN = 2, kPositiveInf = 4, kNegat
 
 struct RowExpectation {
   RowClass row_class = RowClass::finite;
-  // For row_class finite: the row problem of the graded elements and what is due element by element.
-  std::vector<double> x;  // [P], log2 domain, -inf: empty
+  // For row_class finite: the row problem of the graded elements and what is due element by element. P and D are those
+  // of the problem: a kernel may add a partial or a column to say what it returns (D = output_columns).
+  ExponentBase base = ExponentBase::log2;
+  std::vector<double> x;  // [P], in the domain of base, -inf: empty
+  std::vector<double> l;  // [P], or empty: every mass is 1
   std::vector<double>
       a;  // [P, D]; non-finite values replaced by 0 (their elements are not graded, or the contract drops them)
   std::vector<std::uint8_t> due;  // [D] of ElementDue
   std::optional<double> sink;     // natural log, finite or -inf (the operations run, the mass is 0); nullopt: no sink
   RowProblem problem() const {
     const bool has_mass = sink && *sink != -std::numeric_limits<double>::infinity();
-    return {ExponentBase::log2, x, {}, a, due.size(), has_mass ? sink : std::nullopt};
+    return {base, x, l, a, due.size(), has_mass ? sink : std::nullopt};
   }
 };
 
 // One row of a case as the kernel reads it.
 struct RowInput {
-  std::span<const float> lse;                // [P], log2 domain
+  std::span<const float> lse;                // [P], in the shape's exponent form
   std::span<const std::uint32_t> o;          // [P, D], bits of shape.partial
   std::optional<float> sink = std::nullopt;  // natural log, finite or -inf
+  std::span<const float> mass = {};          // [P], of kernels that take_masses()
 };
 
 struct RowBound {
@@ -116,6 +130,14 @@ class CombineKernel {
 
   // What the laws ask instead of names.
   virtual bool takes_sink() const = 0;
+  virtual bool takes_masses() const { return false; }  // each partial has a mass l_p; otherwise every l_p is 1
+  virtual std::span<const ExponentForm> exponent_forms() const {  // which it can read, production's first
+    static constexpr ExponentForm kLog2[] = {ExponentForm::log2};
+    return kLog2;
+  }
+  virtual std::size_t output_columns(const CombineShape& shape) const {
+    return static_cast<std::size_t>(shape.ov_depth);
+  }
   virtual bool trailing_empties_exact() const = 0;  // trailing empty partitions change no bit
   virtual bool shift_exact() const = 0;             // without a sink, one exact constant on every LSE changes no bit
   virtual bool rescales_sums()
