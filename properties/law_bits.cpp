@@ -129,23 +129,27 @@ LawOutcome check_negation(const CaseTensors& tensors, Reference&) {
 
 namespace {
 
-// Every variant that `belongs` beside the first one is held against it, bit by bit.
+// Every variant that `belongs` beside the expected one is held against it, bit by bit.
 template <class Belongs>
-LawOutcome compare_variants(const CaseTensors& tensors, const Belongs& belongs, const char* no_other) {
-  const auto variants = kernel_of(tensors.spec).variants(shape_of(tensors.spec));
+LawOutcome compare_variants(const CaseTensors& tensors, const KernelVariant& expected, const Belongs& belongs,
+                            const char* no_other) {
   bool any = false;
-  for (const KernelVariant& variant : variants) {
-    if (!belongs(variants[0], variant)) continue;
+  for (const KernelVariant& variant : kernel_of(tensors.spec).variants(shape_of(tensors.spec))) {
+    if (!belongs(expected, variant)) continue;
     any = true;
     RunOptions first;
-    first.variant = variants[0];
+    first.variant = expected;
     RunOptions other;
     other.variant = variant;
     LawOutcome outcome = compare_runs(tensors, first, tensors, other, BitComparison::every_bit,
-                                      fmt::format("{} against {}", variants[0].name, variant.name));
+                                      fmt::format("{} against {}", expected.name, variant.name));
     if (outcome.status != LawOutcome::Status::holds) return outcome;
   }
   return any ? LawOutcome::pass() : LawOutcome::skip(no_other);
+}
+
+KernelVariant production_variant(const CaseTensors& tensors) {
+  return kernel_of(tensors.spec).variants(shape_of(tensors.spec)).front();
 }
 
 }  // namespace
@@ -153,13 +157,16 @@ LawOutcome compare_variants(const CaseTensors& tensors, const Belongs& belongs, 
 LawOutcome check_rung_is_runtime(const CaseTensors& tensors, Reference&) {
   if (has_special_lse(tensors)) return LawOutcome::skip("NaN or +Inf among the LSEs: slots differ");
   return compare_variants(
-      tensors, [](const KernelVariant& first, const KernelVariant& other) { return first.p_static != other.p_static; },
+      tensors, production_variant(tensors),
+      [](const KernelVariant& first, const KernelVariant& other) {
+        return first.p_static != other.p_static && other.load_bytes == 0;
+      },
       "P is off the ladder, or the kernel has no other variant for this rung");
 }
 
 LawOutcome check_warps_per_head_agree(const CaseTensors& tensors, Reference&) {
   return compare_variants(
-      tensors,
+      tensors, production_variant(tensors),
       [](const KernelVariant& first, const KernelVariant& other) {
         return first.warps_per_head != other.warps_per_head;
       },
@@ -168,8 +175,17 @@ LawOutcome check_warps_per_head_agree(const CaseTensors& tensors, Reference&) {
 
 LawOutcome check_ragged_is_dense(const CaseTensors& tensors, Reference&) {
   return compare_variants(
-      tensors, [](const KernelVariant& first, const KernelVariant& other) { return first.ragged != other.ragged; },
+      tensors, production_variant(tensors),
+      [](const KernelVariant& first, const KernelVariant& other) { return first.ragged != other.ragged; },
       "the kernel takes no ragged rows");
+}
+
+// Against the run-time kernel, the last variant: in rows with a NaN LSE the rung kernels' slots differ from both.
+LawOutcome check_fast_is_production(const CaseTensors& tensors, Reference&) {
+  return compare_variants(
+      tensors, kernel_of(tensors.spec).variants(shape_of(tensors.spec)).back(),
+      [](const KernelVariant&, const KernelVariant& other) { return other.load_bytes > 0; },
+      "the kernel has no faster variant for this shape");
 }
 
 LawOutcome check_sink_absent(const CaseTensors& tensors, Reference& reference) {

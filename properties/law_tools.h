@@ -46,6 +46,7 @@ LawOutcome check_value_scaling(const CaseTensors& tensors, Reference& reference)
 LawOutcome check_negation(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_convexity(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_rung_is_runtime(const CaseTensors& tensors, Reference& reference);
+LawOutcome check_fast_is_production(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_row_independence(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_every_output_written(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_schedule_order(const CaseTensors& tensors, Reference& reference);

@@ -19,7 +19,7 @@ LawOutcome check_accuracy_only(const CaseTensors& tensors, Reference& reference)
   return check_accuracy(tensors, reference, measurement);
 }
 
-constexpr std::array<Law, 22> kLaws{{
+constexpr std::array<Law, 23> kLaws{{
     {LawId::accuracy, "accuracy", "bound", "every element is within the kernel's proven bound of the exact value",
      check_accuracy_only},
     {LawId::all_empty_row, "all_empty_row", "contract",
@@ -61,6 +61,8 @@ constexpr std::array<Law, 22> kLaws{{
      check_ragged_is_dense},
     {LawId::sink_absent, "sink_absent", "bits", "a sink of -inf is no sink (sfu spec: within the bound)",
      check_sink_absent},
+    {LawId::fast_is_production, "fast_is_production", "=",
+     "the faster variants give the bits of the contract-shaped kernel", check_fast_is_production},
 }};
 
 }  // namespace

@@ -41,7 +41,8 @@ enum class LawId : std::uint8_t {
   twin = 18,
   warps_per_head_agree = 19,
   ragged_is_dense = 20,
-  sink_absent = 21
+  sink_absent = 21,
+  fast_is_production = 22
 };
 
 struct LawOutcome {

@@ -18,12 +18,46 @@
 
 namespace lsecheck {
 
+// The machine word that moves a T in one access. Left to itself the compiler copies a struct member by member.
+template <std::size_t bytes>
+struct AccessWord;
+template <>
+struct AccessWord<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct AccessWord<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct AccessWord<8> {
+  using type = uint2;
+};
+template <>
+struct AccessWord<16> {
+  using type = uint4;
+};
+
 template <class T>
 class SharedArray {
  public:
   __device__ __forceinline__ explicit SharedArray(T* storage) : storage_(storage) {}
-  __device__ __forceinline__ T load(std::size_t i) const { return storage_[i]; }
+  __device__ __forceinline__ T load(std::size_t i) const {
+    const auto word = *reinterpret_cast<const typename AccessWord<sizeof(T)>::type*>(storage_ + i);
+    T value;
+    std::memcpy(&value, &word, sizeof(T));
+    return value;
+  }
   __device__ __forceinline__ void store(std::size_t i, T value) const { storage_[i] = value; }
+  // Starts a copy from global memory; element i may be read after the async_wait that covers its group.
+  __device__ __forceinline__ void copy_async(std::size_t i, const T* from) const {
+    const auto to = static_cast<unsigned>(__cvta_generic_to_shared(storage_ + i));
+    if constexpr (sizeof(T) == 16) {
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(to), "l"(from) : "memory");
+    } else {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "r"(to), "l"(from), "n"(sizeof(T)) : "memory");
+    }
+  }
 
  private:
   T* storage_;
@@ -79,6 +113,21 @@ LSECHECK_DEVICE float redux_max_nan(float value) {
 }
 #endif
 
+// Orders the warp's shared memory accesses.
+LSECHECK_DEVICE void warp_barrier() {
+  __syncwarp();
+}
+
+// A thread's copies since its last async_commit become one group; async_wait returns when all but the `pending` most
+// recent groups of this thread have arrived, for this thread alone.
+LSECHECK_DEVICE void async_commit() {
+  asm volatile("cp.async.commit_group;" : : : "memory");
+}
+template <unsigned pending>
+LSECHECK_DEVICE void async_wait() {
+  asm volatile("cp.async.wait_group %0;" : : "n"(pending) : "memory");
+}
+
 // Barrier `id` of `threads` threads; orders their shared and global memory accesses.
 LSECHECK_DEVICE void block_barrier(unsigned id, unsigned threads) {
   asm volatile("bar.sync %0, %1;" : : "r"(id), "r"(threads) : "memory");
@@ -88,26 +137,6 @@ LSECHECK_DEVICE void block_barrier(unsigned id, unsigned threads) {
 LSECHECK_DEVICE void grid_dependency_wait() {
   asm volatile("griddepcontrol.wait;" : : : "memory");
 }
-
-// The machine word that moves a T in one access. Left to itself the compiler copies a struct member by member.
-template <std::size_t bytes>
-struct AccessWord;
-template <>
-struct AccessWord<2> {
-  using type = std::uint16_t;
-};
-template <>
-struct AccessWord<4> {
-  using type = std::uint32_t;
-};
-template <>
-struct AccessWord<8> {
-  using type = uint2;
-};
-template <>
-struct AccessWord<16> {
-  using type = uint4;
-};
 
 template <class T>
 LSECHECK_DEVICE T load_global(const T* address) {

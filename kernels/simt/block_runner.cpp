@@ -67,6 +67,7 @@ BlockRunner::BlockRunner(const Launch& launch, const std::function<void()>& body
       waited_(threads_ + 1, 0),
       waiting_at_(threads_),
       barrier_of_(threads_, 0),
+      async_copies_(threads_),
       warps_((threads_ + 31) / 32),
       stacks_(threads_ + 1) {
   for (unsigned slot = 0; slot < threads_; ++slot) start_fiber(slot);
@@ -147,6 +148,7 @@ void BlockRunner::reset_block(std::uint64_t block) {
   std::fill(status_.begin(), status_.begin() + threads_, Status::ready);
   std::fill(waited_.begin(), waited_.end(), launch_.dependent ? 0 : 1);
   barriers_.fill(Barrier{});
+  for (AsyncCopies& copies : async_copies_) copies.pending.clear();
   for (Warp& warp : warps_) {
     warp.arrived = 0;
     for (unsigned lane = 0; lane < 32; ++lane) warp.next_lane[lane] = static_cast<std::uint8_t>((lane + 1) % 32);
@@ -256,6 +258,22 @@ BlockRunner::SharedStorage& BlockRunner::shared_storage(const void* site, std::s
   storage->bytes.resize(elements * element_bytes);
   storage->written_epoch.assign(elements, 0);
   return *shared_.emplace_back(site, std::move(storage)).second;
+}
+
+void BlockRunner::copy_async(SharedStorage& storage, std::size_t element, const void* from, std::size_t bytes) {
+  storage.written_epoch[element] = 0;
+  AsyncCopies& copies = async_copies_[thread_];
+  copies.pending.push_back({&storage, element, from, bytes, copies.open_group});
+}
+
+void BlockRunner::async_wait(unsigned pending_groups) {
+  AsyncCopies& copies = async_copies_[thread_];
+  auto copy = copies.pending.begin();
+  for (; copy != copies.pending.end() && copy->group + pending_groups < copies.open_group; ++copy) {
+    std::memcpy(copy->to->bytes.data() + copy->element * copy->bytes, copy->from, copy->bytes);
+    copy->to->written_epoch[copy->element] = epoch_;
+  }
+  copies.pending.erase(copies.pending.begin(), copy);
 }
 
 void BlockRunner::check_access_slowly(const void* address, std::size_t bytes, std::size_t alignment, bool store,

@@ -88,6 +88,11 @@ class BlockRunner {
     std::vector<std::uint64_t> written_epoch;
   };
   SharedStorage& shared_storage(const void* site, std::size_t elements, std::size_t element_bytes);
+  // Copies of the running thread into shared memory: done, and their elements readable, no sooner than the contract of
+  // cp.async promises.
+  void copy_async(SharedStorage& storage, std::size_t element, const void* from, std::size_t bytes);
+  void async_commit() { ++async_copies_[thread_].open_group; }
+  void async_wait(unsigned pending_groups);
   std::uint64_t epoch() const { return epoch_; }
 
   [[noreturn]] void fault(FaultKind kind, const std::string& what, const std::source_location& where);
@@ -107,6 +112,18 @@ class BlockRunner {
     unsigned expected = 0;
     unsigned arrived = 0;
     std::source_location where;
+  };
+
+  struct AsyncCopy {
+    SharedStorage* to;
+    std::size_t element;
+    const void* from;
+    std::size_t bytes;
+    std::uint64_t group;
+  };
+  struct AsyncCopies {
+    std::vector<AsyncCopy> pending;  // in the order they were issued
+    std::uint64_t open_group = 0;
   };
 
   static bool misaligned(const void* address, std::size_t alignment) {
@@ -165,7 +182,8 @@ class BlockRunner {
   std::vector<Status> status_;
   std::vector<std::uint8_t> waited_;
   std::vector<std::source_location> waiting_at_;
-  std::vector<unsigned> barrier_of_;  // the barrier a thread waits at
+  std::vector<unsigned> barrier_of_;       // the barrier a thread waits at
+  std::vector<AsyncCopies> async_copies_;  // per thread
   std::vector<Warp> warps_;
   std::array<Barrier, 16> barriers_{};
   std::vector<std::pair<const void*, std::unique_ptr<SharedStorage>>> shared_;

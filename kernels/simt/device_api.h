@@ -46,6 +46,12 @@ class SharedArray {
     storage_->written_epoch[i] = BlockRunner::current().epoch();
     std::memcpy(storage_->bytes.data() + i * sizeof(T), &value, sizeof(T));
   }
+  // Element i counts as unwritten until the async_wait that covers the copy's group.
+  void copy_async(std::size_t i, const T* from, std::source_location where = std::source_location::current()) const {
+    check_index(i, where);
+    BlockRunner::current().check_load(from, sizeof(T), alignof(T), where);
+    BlockRunner::current().copy_async(*storage_, i, from, sizeof(T));
+  }
 
  private:
   void check_index(std::size_t i, const std::source_location& where) const {
@@ -60,6 +66,7 @@ class SharedArray {
 
 }  // namespace simt
 
+using simt::SharedArray;
 using SourceLocation = std::source_location;
 
 inline float ex2_approx_ftz(float x) {
@@ -96,6 +103,18 @@ inline float warp_uniform(float value) {
 
 inline bool warp_max_is_redux() {
   return simt::BlockRunner::current().launch().arch == Arch::sm_100a;
+}
+
+inline void warp_barrier(SourceLocation where = SourceLocation::current()) {
+  simt::BlockRunner::current().exchange({"warp_barrier", where}, 0);
+}
+
+inline void async_commit() {
+  simt::BlockRunner::current().async_commit();
+}
+template <unsigned pending>
+void async_wait() {
+  simt::BlockRunner::current().async_wait(pending);
 }
 
 inline void block_barrier(unsigned id, unsigned threads, SourceLocation where = SourceLocation::current()) {

@@ -165,6 +165,40 @@ TEST(SimtFaults, SharedMemoryReadBeforeItIsWritten) {
                FaultKind::shared_out_of_range, "shared element 32 of 32");
 }
 
+// The copy of the last group has not arrived: only the waited one may be read.
+TEST(SimtFaults, AnAsynchronousCopyIsReadBeforeItsGroupIsWaitedFor) {
+  const std::vector<float> from{1, 2};
+  std::vector<float> to(32);
+  Launch launch = one_warp("early");
+  launch.buffers = {{"from", const_cast<float*>(from.data()), 2 * sizeof(float), false},
+                    {"to", to.data(), to.size() * sizeof(float), true}};
+  const auto run_reading = [&](std::size_t element) {
+    return simt::run(launch, [&] {
+      LSECHECK_SHARED_ARRAY(float, shared, 64);
+      shared.copy_async(threadIdx.x, &from[0]);
+      async_commit();
+      shared.copy_async(32 + threadIdx.x, &from[1]);
+      async_commit();
+      async_wait<1>();
+      store_global(&to[threadIdx.x], shared.load(32 * element + threadIdx.x));
+    });
+  };
+  EXPECT_FALSE(run_reading(0).has_value());
+  EXPECT_EQ(to[31], 1.0F);
+  expect_fault(run_reading(1), FaultKind::unwritten_shared_read, "no thread has written");
+}
+
+TEST(SimtFaults, AnAsynchronousCopyPastTheEndOfItsSource) {
+  const std::vector<float> from{1, 2};
+  Launch launch = one_warp("past");
+  launch.buffers = {{"from", const_cast<float*>(from.data()), 2 * sizeof(float), false}};
+  const auto fault = simt::run(launch, [&] {
+    LSECHECK_SHARED_ARRAY(float, shared, 32);
+    shared.copy_async(threadIdx.x, &from[2]);
+  });
+  expect_fault(fault, FaultKind::load_out_of_range, "from");
+}
+
 TEST(SimtFaults, DependentLaunchMustWait) {
   const std::vector<float> input(32, 1.0F);
   Launch launch = one_warp("dependent");

@@ -58,21 +58,30 @@ class Fa4CombineKernel final : public CombineKernel {
     return refuse(shape) ? std::nullopt : std::optional(shape.num_partitions);
   }
 
-  // The launcher has one kernel per rung and one for every other P.
+  // The launcher has one kernel per rung and one for every other P; the fast ones stand between them, so that the first
+  // is production's choice and the last the run-time kernel.
   std::vector<KernelVariant> variants(const CombineShape& shape) const override {
     std::vector<KernelVariant> result;
     if (on_ladder(shape.arch, shape.num_partitions) &&
         find_fa4_instance(shape.out, shape.partial, shape.ov_depth, shape.num_partitions) != nullptr) {
-      result.push_back({"rung", shape.num_partitions});
+      result.push_back({.name = "rung", .p_static = shape.num_partitions});
     }
-    result.push_back({"runtime", 0});
+    if (fa4_fast_in_table(shape.ov_depth)) {
+      for (const int load_bytes : kFa4FastLoadBytes) {
+        if (!fa4_fast_fits(shape.partial, shape.ov_depth, load_bytes, shape.rows_heads())) continue;
+        KernelVariant fast{.name = fmt::format("fast{}", load_bytes), .load_bytes = load_bytes};
+        result.push_back(std::move(fast));
+      }
+    }
+    result.push_back({.name = "runtime"});
     return result;
   }
 
   std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant& variant,
                                     const CombineBuffers& buffers, const ExecutionOptions& options) const override {
     if (options.backend == Backend::cuda) return cuda::launch_fa4(shape, variant, buffers);
-    const Fa4Instance& instance = *find_fa4_instance(shape.out, shape.partial, shape.ov_depth, variant.p_static);
+    const Fa4Instance& instance =
+        *find_fa4_instance(shape.out, shape.partial, shape.ov_depth, variant.p_static, variant.load_bytes);
     const Fa4Arguments arguments{reinterpret_cast<const float*>(buffers.lse_partial.data()),
                                  buffers.o_partial.data(),
                                  buffers.output.data(),
@@ -80,10 +89,12 @@ class Fa4CombineKernel final : public CombineKernel {
                                  shape.rows,
                                  shape.heads};
     simt::Launch launch;
-    launch.kernel = fmt::format("{}<{}, {}, {}, {}>", name(), name_of(shape.out), name_of(shape.partial),
-                                shape.ov_depth, variant.p_static);
-    launch.grid = {static_cast<std::uint32_t>(shape.rows_heads()), 1, 1};
-    launch.block = {32, 1, 1};
+    const bool fast = variant.load_bytes > 0;
+    launch.kernel = fmt::format("{}{}<{}, {}, {}, {}>", name(), fast ? "_fast" : "", name_of(shape.out),
+                                name_of(shape.partial), shape.ov_depth, fast ? variant.load_bytes : variant.p_static);
+    const Fa4Grid grid = fa4_grid(shape.partial, shape.ov_depth, variant.load_bytes, shape.rows_heads());
+    launch.grid = {grid.blocks, 1, 1};
+    launch.block = {grid.threads, 1, 1};
     // The executor keeps inputs from being written; the casts only fit its one buffer type.
     launch.buffers = {
         {"o_partial", const_cast<std::byte*>(buffers.o_partial.data()), buffers.o_partial.size(), false},

@@ -14,6 +14,7 @@ void append_bf16_f32(std::vector<Fa4Instance>& instances);
 void append_f16_f16(std::vector<Fa4Instance>& instances);
 void append_f16_f32(std::vector<Fa4Instance>& instances);
 void append_f32_f32(std::vector<Fa4Instance>& instances);
+void append_fast(std::vector<Fa4Instance>& instances);
 
 template <class T>
 inline constexpr DType kDTypeOf = DType::f32;

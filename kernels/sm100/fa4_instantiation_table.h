@@ -24,4 +24,12 @@ constexpr bool fa4_in_table(DType out, DType partial, int ov_depth, int p_static
   return p_static == 8 || p_static == 32 || p_static == 64 || p_static == 96;
 }
 
+// The fast variant (fa4_splitk_combine_fast.cuh): run-time P, every pair of types, depths that split into whole
+// vectors.
+inline constexpr std::array<int, 2> kFa4FastLoadBytes{16, 4};
+
+constexpr bool fa4_fast_in_table(int ov_depth) {
+  return ov_depth == 64 || ov_depth == 128 || ov_depth == 256 || ov_depth == 512;
+}
+
 }  // namespace lsecheck::sm100

@@ -65,14 +65,16 @@ TEST_P(Fa4IndexWidth, FirstAndLastRowOfTheLargestGrid) {
     const std::span<std::uint16_t> last(output.as<std::uint16_t>() + (kRowsHeads - 2) * depth, 2 * depth);
     for (std::size_t i = 0; i < 2 * depth; ++i) first[i] = last[i] = 0x1234;
     ExecutionOptions options;
-    options.only_blocks = std::vector<std::uint64_t>{0, kRowsHeads - 1};
+    const Fa4Grid grid = fa4_grid(shape.partial, shape.ov_depth, variant.load_bytes, kRowsHeads);
+    options.only_blocks = std::vector<std::uint64_t>{0, grid.blocks - 1};
     const auto fault = fa4_combine_kernel().launch(shape, variant, {lse.bytes(), o.bytes(), output.bytes()}, options);
     ASSERT_FALSE(fault.has_value()) << fault->message;
     for (std::size_t d = 0; d < depth; ++d) {
       EXPECT_EQ(decode(DType::bf16, first[d]), 4.5) << variant.name;
+      EXPECT_EQ(decode(DType::bf16, last[depth + d]), -4.5) << variant.name;
+      if (variant.load_bytes > 0) continue;  // their blocks hold several rows
       EXPECT_EQ(first[depth + d], 0x1234) << "the second row was written";
       EXPECT_EQ(last[d], 0x1234) << "the last row but one was written";
-      EXPECT_EQ(decode(DType::bf16, last[depth + d]), -4.5) << variant.name;
     }
   }
 }

@@ -1,0 +1,191 @@
+#pragma once
+
+#include "kernels/sm100/fa4_splitk_combine.cuh"
+
+// FA4 workspace split-K combine, the faster variant: the bits of fa4_splitk_combine with the run-time partition count,
+// at the rate of a device copy. Vector depths only. Same arguments, same launch attribute; only the grid differs.
+//
+// Every value goes through the operations of fa4_splitk_combine.cuh in their order; what changes is who does what when:
+//   * a lane owns kLoadBytes of a row, so a warp folds several short rows or a part of a long one, and a block has
+//     kFastWarps of them: enough threads on a multiprocessor to fill it (one warp per block stops at 32 warps);
+//   * O is copied to shared memory asynchronously, kStages batches ahead, from the first instruction after the wait:
+//     those loads need no weight. A lane reads back only what it copied itself, so no barrier orders it;
+//   * the weights of a warp's rows are computed once and read from shared memory.
+// 16 bytes a lane is for grids that fill the chip, 4 bytes for few rows: more warps share each.
+//
+// Measured on an H200: reports/measured.
+namespace lsecheck::sm100 {
+
+// Eight warps, unless the weights of their rows and the ring would pass the 48 KiB of static shared memory.
+constexpr unsigned fast_warps_per_block(unsigned row_bytes, int load_bytes) {
+  return load_bytes == 16 && row_bytes >= 256 ? 8 : 4;
+}
+
+// How a depth is spread over lanes and warps when each lane owns kLoadBytes of a row.
+template <class Partial, int kDepth, int kLoadBytes>
+struct FastSplit {
+  static constexpr int kWidth = kLoadBytes / static_cast<int>(sizeof(Partial));
+  static constexpr unsigned kLanesPerRow = static_cast<unsigned>(kDepth / kWidth);
+  static constexpr unsigned kRowsPerWarp = kLanesPerRow >= 32 ? 1 : 32 / kLanesPerRow;
+  static constexpr unsigned kWarpsPerRow = kLanesPerRow >= 32 ? kLanesPerRow / 32 : 1;
+  static constexpr unsigned kWarps = fast_warps_per_block(kDepth * sizeof(Partial), kLoadBytes);
+  static constexpr unsigned kThreads = 32 * kWarps;
+  // Copies in flight per lane: 8 of 16 bytes, or 32 of 4 bytes.
+  static constexpr int kBatch = kLoadBytes == 16 ? 2 : 4;
+  static constexpr int kStages = kLoadBytes == 16 ? 4 : 8;
+};
+
+// Rows of weights in shared memory lie four banks apart: lanes of different rows read the same partition together.
+inline constexpr unsigned kFastWeightStride = kFa4PMax + 4;
+
+LSECHECK_DEVICE float fast_load_lse(const float* lse_partial, int p, int num_partitions, unsigned row_head,
+                                    unsigned rows_heads) {
+  return p < num_partitions ? load_global(lse_partial + (static_cast<std::size_t>(p) * rows_heads + row_head))
+                            : negative_infinity();
+}
+
+// The weight of an all-empty row is 0, so that its fold gives the +0 which fa4_splitk_combine stores.
+LSECHECK_DEVICE float fast_weight(float lse, float m, float g) {
+  return m == negative_infinity() ? 0.0F : ex2_approx_ftz(lse - g);
+}
+
+// The weights of one row, by the whole warp: fa4_weights, but kept in shared memory from `first` on.
+LSECHECK_DEVICE void fast_weights_of_row(const float* lse_partial, int num_partitions, unsigned row_head,
+                                         unsigned rows_heads, unsigned lane, const SharedArray<float>& weights,
+                                         unsigned first) {
+  constexpr int kSlots = LaneSlots<0>::kCount;
+  float lse[kSlots];
+  LSECHECK_UNROLL
+  for (int k = 0; k < kSlots; ++k) {
+    lse[k] = fast_load_lse(lse_partial, 32 * k + static_cast<int>(lane), num_partitions, row_head, rows_heads);
+  }
+  float m = lse[0];
+  LSECHECK_UNROLL
+  for (int k = 1; k < kSlots; ++k) m = max_non_nan(m, lse[k]);
+  m = warp_max(m);
+  // Slots beyond P would add ex2(-inf) = +0.
+  float s = ex2_approx_ftz(lse[0] - m);
+  LSECHECK_UNROLL
+  for (int k = 1; k < kSlots; ++k) {
+    if (32 * k < num_partitions) s = s + ex2_approx_ftz(lse[k] - m);
+  }
+  s = warp_sum(s);
+  const float g = lg2_approx(s) + m;
+  LSECHECK_UNROLL
+  for (int k = 0; k < kSlots; ++k) {
+    if (32 * k < num_partitions) weights.store(first + 32U * k + lane, fast_weight(lse[k], m, g));
+  }
+}
+
+// The weights of 32 / kGroup rows at once, for P <= kGroup. The lanes that the full butterfly adds besides hold -inf
+// and ex2(-inf) = +0, which change no bit of a maximum or of a sum. The maximum with -inf is what the empty slots 1..
+// of the run-time kernel make of a NaN.
+template <unsigned kGroup>
+LSECHECK_DEVICE void fast_weights_of_group(const float* lse_partial, int num_partitions, unsigned first_row,
+                                           unsigned rows_heads, unsigned lane, const SharedArray<float>& weights,
+                                           unsigned first) {
+  const unsigned row = lane / kGroup;
+  const unsigned row_head = first_row + row < rows_heads ? first_row + row : rows_heads - 1;
+  const auto p = static_cast<int>(lane % kGroup);
+  const float lse = fast_load_lse(lse_partial, p, num_partitions, row_head, rows_heads);
+  float m = max_non_nan(lse, negative_infinity());
+  LSECHECK_UNROLL
+  for (unsigned offset = kGroup / 2; offset > 0; offset /= 2) m = max_non_nan(m, shuffle_xor(m, offset));
+  float s = ex2_approx_ftz(lse - m);
+  LSECHECK_UNROLL
+  for (unsigned offset = kGroup / 2; offset > 0; offset /= 2) s = s + shuffle_xor(s, offset);
+  const float g = lg2_approx(s) + m;
+  weights.store(first + row * kFastWeightStride + static_cast<unsigned>(p), fast_weight(lse, m, g));
+}
+
+template <class Out, class Partial, int kDepth, int kLoadBytes>
+LSECHECK_KERNEL void fa4_splitk_combine_fast(const float* lse_partial, const Partial* o_partial, Out* output,
+                                             int num_partitions, unsigned num_rows_q, unsigned num_q_heads) {
+  using Split = FastSplit<Partial, kDepth, kLoadBytes>;
+  using PartialVector = Vector<Partial, Split::kWidth>;
+  constexpr int kBatch = Split::kBatch;
+  constexpr int kStages = Split::kStages;
+  constexpr unsigned kRowsPerWarp = Split::kRowsPerWarp;
+  LSECHECK_SHARED_ARRAY(PartialVector, ring, kStages * kBatch * Split::kThreads);
+  LSECHECK_SHARED_ARRAY(float, weights, Split::kWarps* kRowsPerWarp* kFastWeightStride);
+
+  grid_dependency_wait();
+  const unsigned rows_heads = num_rows_q * num_q_heads;
+  const unsigned thread = threadIdx.x;
+  const unsigned lane = thread % 32;
+  const unsigned warp = thread / 32;
+  const unsigned grid_warp = blockIdx.x * Split::kWarps + warp;
+  const unsigned first_row = kRowsPerWarp * (grid_warp / Split::kWarpsPerRow);
+  if (first_row >= rows_heads) return;
+  const unsigned row_of_warp = lane / (32 / kRowsPerWarp);
+  // Lanes past the last row follow it and store nothing.
+  const bool stores = first_row + row_of_warp < rows_heads;
+  const unsigned row_head = stores ? first_row + row_of_warp : rows_heads - 1;
+  const unsigned lane_of_row =
+      kRowsPerWarp > 1 ? lane % Split::kLanesPerRow : 32 * (grid_warp % Split::kWarpsPerRow) + lane;
+  const unsigned column = lane_of_row * Split::kWidth;
+
+  const auto copy_batch = [&](int base, unsigned stage) {
+    LSECHECK_UNROLL
+    for (int j = 0; j < kBatch; ++j) {
+      if (base + j < num_partitions) {
+        const Partial* const row = o_partial + (static_cast<std::size_t>(base + j) * rows_heads + row_head) * kDepth;
+        ring.copy_async((stage * kBatch + static_cast<unsigned>(j)) * Split::kThreads + thread,
+                        reinterpret_cast<const PartialVector*>(row + column));
+      }
+    }
+    async_commit();
+  };
+  LSECHECK_UNROLL
+  for (int stage = 0; stage < kStages - 1; ++stage) copy_batch(stage * kBatch, static_cast<unsigned>(stage));
+
+  const unsigned first_weight = warp * kRowsPerWarp * kFastWeightStride;
+  if (kRowsPerWarp > 1 && num_partitions <= static_cast<int>(32 / kRowsPerWarp)) {
+    fast_weights_of_group<32 / kRowsPerWarp>(lse_partial, num_partitions, first_row, rows_heads, lane, weights,
+                                             first_weight);
+  } else {
+    LSECHECK_UNROLL
+    for (unsigned row = 0; row < kRowsPerWarp; ++row) {
+      fast_weights_of_row(lse_partial, num_partitions, first_row + row < rows_heads ? first_row + row : rows_heads - 1,
+                          rows_heads, lane, weights, first_weight + row * kFastWeightStride);
+    }
+  }
+  warp_barrier();
+
+  const unsigned my_weights = first_weight + row_of_warp * kFastWeightStride;
+  float acc[Split::kWidth] = {};
+  const auto fold = [&](int p, const PartialVector& o) {
+    const float weight = weights.load(my_weights + static_cast<unsigned>(p));
+    LSECHECK_UNROLL
+    for (int i = 0; i < Split::kWidth; ++i) acc[i] = fa4_fold(weight, to_f32(o.element[i]), acc[i]);
+  };
+  unsigned stage = 0;
+  unsigned refilled = kStages - 1;
+  for (int base = 0; base < num_partitions; base += kBatch) {
+    async_wait<kStages - 2>();
+    copy_batch(base + (kStages - 1) * kBatch, refilled);  // over the batch that the previous turn folded
+    if (++refilled == kStages) refilled = 0;
+    const unsigned slot = stage * kBatch * Split::kThreads + thread;
+    if (++stage == kStages) stage = 0;
+    if (base + kBatch <= num_partitions) {
+      PartialVector o[kBatch];
+      LSECHECK_UNROLL
+      for (unsigned j = 0; j < kBatch; ++j) o[j] = ring.load(slot + j * Split::kThreads);
+      LSECHECK_UNROLL
+      for (int j = 0; j < kBatch; ++j) fold(base + j, o[j]);
+    } else {
+      for (int j = 0; base + j < num_partitions; ++j) {
+        fold(base + j, ring.load(slot + static_cast<unsigned>(j) * Split::kThreads));
+      }
+    }
+  }
+
+  if (!stores) return;
+  using OutVector = Vector<Out, Split::kWidth>;
+  OutVector result;
+  LSECHECK_UNROLL
+  for (int i = 0; i < Split::kWidth; ++i) result.element[i] = round_from_f32<Out>(acc[i]);
+  store_global(reinterpret_cast<OutVector*>(output + static_cast<std::size_t>(row_head) * kDepth + column), result);
+}
+
+}  // namespace lsecheck::sm100
