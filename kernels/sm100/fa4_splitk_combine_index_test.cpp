@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include "kernels/sm100/fa4_instances.h"
 #include "kernels/sm100/test_combine.h"
 
 // The largest grid there is, in memory that exists only where it is touched: every index beyond 32 bits, and a count of
