@@ -28,8 +28,6 @@ class Workspace {
 
   void send(std::size_t bytes) const;
   void receive(std::size_t bytes) const;
-  // Until everything in the stream has run; throws DeviceError of kind timeout when that takes longer than kTimeLimit.
-  void wait(const char* doing) const;
 
  private:
   Stream stream_;

@@ -2,11 +2,12 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 
 #include "kernels/sm100/fa4_instantiation_table.h"
 #include "reference/float_format.h"
 
-// The instantiation table as one flat list, so that it can be dealt out to any number of source files.
+// The instantiation table of fa4_splitk_combine as one flat list (compiled_kernels.h).
 namespace lsecheck::sm100 {
 
 struct Fa4Entry {
@@ -17,6 +18,12 @@ struct Fa4Entry {
 
   bool operator==(const Fa4Entry&) const = default;
 };
+
+// "fa4_splitk_combine<bf16, f32, 128, 37>".
+inline std::string template_id(const Fa4Entry& entry) {
+  return "fa4_splitk_combine<" + std::string(name_of(entry.out)) + ", " + std::string(name_of(entry.partial)) + ", " +
+         std::to_string(entry.ov_depth) + ", " + std::to_string(entry.p_static) + ">";
+}
 
 namespace fa4_list {
 
@@ -50,5 +57,9 @@ inline constexpr auto kFa4Entries = [] {
   fa4_list::for_each_entry([&](const Fa4Entry& entry) { entries[n++] = entry; });
   return entries;
 }();
+
+struct Fa4Table {
+  static constexpr const auto& kEntries = kFa4Entries;
+};
 
 }  // namespace lsecheck::sm100
