@@ -163,20 +163,12 @@ void expect_contract(const Counts& counts, const Contract& contract, int butterf
   }
 }
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::vector<std::string> words;
-  for (std::size_t begin = line.find_first_not_of(" \t"); begin != std::string::npos;) {
-    const std::size_t end = std::min(line.find_first_of(" \t", begin), line.size());
-    words.push_back(line.substr(begin, end - begin));
-    begin = line.find_first_not_of(" \t", end);
-  }
-  return words;
-}
-
 // The first word that is no predicate.
 std::string opcode_of(const std::string& line) {
-  for (const std::string& word : words_of(line)) {
-    if (!word.starts_with('@')) return word;
+  for (std::size_t begin = line.find_first_not_of(" \t"); begin != std::string::npos;) {
+    const std::size_t end = std::min(line.find_first_of(" \t", begin), line.size());
+    if (line[begin] != '@') return line.substr(begin, end - begin);
+    begin = line.find_first_not_of(" \t", end);
   }
   return "";
 }
@@ -201,8 +193,9 @@ void count_ptx(Counts& counts, const std::string& line) {
   counts.butterflies += opcode.starts_with("shfl.sync.bfly");
   counts.waits += opcode.starts_with("griddepcontrol.wait");
   counts.fused += opcode.starts_with("fma.rn.f32");
-  static const std::regex kOpen(R"((add|sub|mul|fma|mad)(\.ftz)?\.f32)");
-  counts.contractible += std::regex_match(opcode, kOpen);
+  for (const char* open : {"add.f32", "sub.f32", "mul.f32", "add.ftz.f32", "sub.ftz.f32", "mul.ftz.f32"}) {
+    counts.contractible += opcode == open;
+  }
   if (opcode.starts_with("ld.global") || opcode.starts_with("st.global")) {
     counts.touched_before_wait = counts.touched_before_wait || counts.waits == 0;
   }

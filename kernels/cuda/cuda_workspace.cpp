@@ -60,8 +60,8 @@ void Workspace::send(std::size_t bytes) const {
   check(cudaMemcpyAsync(device_, sent_, bytes, cudaMemcpyHostToDevice, stream()), "copying to the device");
 }
 
-void Workspace::receive(std::size_t bytes) const {
-  check(cudaMemcpyAsync(received_, device_, bytes, cudaMemcpyDeviceToHost, stream()), "copying from the device");
+void Workspace::receive(std::size_t bytes, const std::string& after) const {
+  check(cudaMemcpyAsync(received_, device_, bytes, cudaMemcpyDeviceToHost, stream()), after.c_str());
 }
 
 BorrowedWorkspace::BorrowedWorkspace(std::size_t bytes) : exceptions_before_(std::uncaught_exceptions()) {

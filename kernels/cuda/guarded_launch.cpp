@@ -104,7 +104,7 @@ std::optional<simt::Fault> launch(std::string_view kernel, const CombineShape& s
   fill(workspace->sent(), map, buffers.output);
   workspace->send(map.end);
   combine.enqueue(pointers_into(workspace->device(), map), workspace->stream());
-  workspace->receive(map.end);
+  workspace->receive(map.end, combine.name);
   wait_for(workspace->stream(), combine.name);
   if (auto fault = changed_memory(combine.name, *workspace, map, buffers.output.size())) return fault;
   std::memcpy(buffers.output.data(), workspace->received() + map.output, buffers.output.size());
