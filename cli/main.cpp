@@ -11,6 +11,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/cuda_device.h"
 #include "cli/exit_codes.h"
 #include "cli/version_text.h"
 #include "properties/whole_file.h"
@@ -56,6 +57,9 @@ int exit_code_of_current_exception(const CLI::App& app) {
     return complain(error.kind() == StoreError::Kind::unreadable ? kUsage : kEnvironment, error.what());
   } catch (const FileError& error) {
     return complain(error.exit_code(), error.what());
+  } catch (const cuda::DeviceError& error) {
+    complain(kEnvironment, error.what() + remedy_of(error));
+    leave_after_device_failure();
   } catch (const std::bad_alloc&) {
     return complain(kEnvironment, "out of memory; use fewer --jobs or a smaller --memory");
   } catch (const std::exception& error) {

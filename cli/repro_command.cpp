@@ -27,6 +27,7 @@ struct ReproOptions {
   std::string what;  // a token or a case file
   std::string save;
   std::string backend = "cpu";
+  std::string device_timeout = "60s";
   std::string memory = "4G";
 };
 
@@ -106,6 +107,7 @@ void repro(const ReproOptions& options) {
   const auto memory = parse_bytes(options.memory);
   if (!memory)
     throw CLI::ValidationError("--memory", fmt::format("'{}' is not a size such as 512M or 4G", options.memory));
+  apply_device_timeout(options.device_timeout);
   const bool is_token = options.what.starts_with("lse") && !std::filesystem::exists(options.what);
   const Replay replay = is_token ? from_token(options.what, *memory) : from_file(options.what, *memory);
   const CaseTensors tensors = bucketed(replay.tensors);
@@ -150,6 +152,7 @@ void add_repro_command(CLI::App& app) {
   command->add_option("--backend", options->backend, "where the kernel runs: cpu, or cuda for a failure found there")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
+  add_device_timeout_option(*command, options->device_timeout);
   command->add_option("--memory", options->memory, "refuse a case that needs more")
       ->type_name("SIZE")
       ->capture_default_str();

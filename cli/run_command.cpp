@@ -43,6 +43,7 @@ struct RunCommandOptions {
   std::uint64_t cases = 0;  // 0: the profile's
   std::string time;
   std::string backend = "cpu";
+  std::string device_timeout = "60s";
   std::string arch = "all";
   std::string sfu = "h200";
   std::string schedule = "lockstep";
@@ -183,7 +184,8 @@ StoredRun execute(RunConfig config, const RunCommandOptions& options, bool& devi
     end = run_cases(config, sink, [&](const RunProgress& progress) { line.show(progress); });
   } catch (const cuda::DeviceError& error) {
     line.end();
-    fmt::print(stderr, "lsecheck: stopped by the device, what was computed before is kept: {}\n", error.what());
+    fmt::print(stderr, "lsecheck: stopped by the device, what was computed before is kept: {}{}{}\n", error.what(),
+               config.jobs > 1 ? " or another of those that ran beside it (--jobs 1 tells)" : "", remedy_of(error));
     device_failed = true;
   }
   line.end();
@@ -215,6 +217,7 @@ void choose_cuda(RunCommandOptions& options) {
 }
 
 void run(RunCommandOptions options) {
+  apply_device_timeout(options.device_timeout);
   if (options.backend == "cuda") choose_cuda(options);
   if (options.resume && options.db.empty()) throw CLI::ValidationError("--resume", "names no store; add --db FILE");
   const RunConfig config = config_of(options);
@@ -266,6 +269,7 @@ void add_run_command(CLI::App& app) {
   command->add_option("--backend", options->backend, "where the kernels run: cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
+  add_device_timeout_option(*command, options->device_timeout);
   command->add_option("--arch", options->arch, "chip whose rules hold: sm_90, sm_100a, sm_103a, or all in turn")
       ->check(CLI::IsMember({"all", "sm_90", "sm_100a", "sm_103a"}))
       ->capture_default_str();

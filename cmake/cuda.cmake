@@ -6,13 +6,13 @@
 #   LSECHECK_CUDA=OFF    never
 set(LSECHECK_CUDA "AUTO" CACHE STRING "build the CUDA kernels: AUTO, ON or OFF")
 set_property(CACHE LSECHECK_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(LSECHECK_FA4_SHARDS 16 CACHE STRING "objects that the FA4 instantiation table is dealt out to")
-mark_as_advanced(LSECHECK_FA4_SHARDS)
 
 file(GLOB cuda_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.cpp)
 list(FILTER cuda_sources EXCLUDE REGEX "_test\\.cpp$")
 set(cuda_stub ${CMAKE_SOURCE_DIR}/kernels/cuda/cuda_backend_stub.cpp)
-list(REMOVE_ITEM cuda_sources ${cuda_stub} ${CMAKE_SOURCE_DIR}/kernels/cuda/describe_device.cpp)
+# What every build holds, with or without nvcc.
+list(REMOVE_ITEM cuda_sources ${cuda_stub} ${CMAKE_SOURCE_DIR}/kernels/cuda/describe_device.cpp
+  ${CMAKE_SOURCE_DIR}/kernels/cuda/launch_deadline.cpp)
 
 # Sets nvcc, nvcc_version and cuda_root in the caller, or why_not.
 function(lsecheck_find_nvcc)
@@ -63,6 +63,31 @@ function(lsecheck_nvcc_object name source)
   set(cuda_objects ${cuda_objects} ${CMAKE_BINARY_DIR}/${object} PARENT_SCOPE)
 endfunction()
 
+# lsecheck_cuda_kernel(NAME SHARDS): kernels/cuda/NAME_shard.cu, compiled once per shard of its instantiation table
+# (kernels/cuda/compiled_kernels.h); the host learns their number as LSECHECK_<NAME>_SHARDS. Also the PTX of the whole
+# table for one chip, which a test reads: it takes seconds, and tells most of what the machine code would.
+function(lsecheck_cuda_kernel name shards)
+  set(source ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}_shard.cu)
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    lsecheck_nvcc_object(${name}_shard_${shard} ${source} -DLSECHECK_SHARD=${shard} -DLSECHECK_SHARDS=${shards})
+  endforeach()
+  set(ptx cuda/${name}.ptx)
+  add_custom_command(
+    OUTPUT ${CMAKE_BINARY_DIR}/${ptx}
+    COMMAND ${nvcc} ${cuda_common_flags} -arch=compute_90 -DLSECHECK_SHARD=0 -DLSECHECK_SHARDS=1
+      -MD -MF ${ptx}.d -MT ${ptx} -ptx ${source} -o ${ptx}
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
+    DEPENDS ${source}
+    DEPFILE ${CMAKE_BINARY_DIR}/${ptx}.d
+    COMMENT "nvcc ${name}.ptx"
+    VERBATIM)
+  string(TOUPPER ${name} upper)
+  set(cuda_objects ${cuda_objects} PARENT_SCOPE)
+  set(cuda_ptx ${cuda_ptx} ${CMAKE_BINARY_DIR}/${ptx} PARENT_SCOPE)
+  set(cuda_shard_definitions ${cuda_shard_definitions} LSECHECK_${upper}_SHARDS=${shards} PARENT_SCOPE)
+endfunction()
+
 if(NOT LSECHECK_CUDA STREQUAL "OFF")
   lsecheck_find_nvcc()
   if(why_not AND LSECHECK_CUDA STREQUAL "ON")
@@ -88,9 +113,9 @@ list(JOIN cuda_archs ", sm_" arch_text)
 message(STATUS "CUDA kernels: nvcc ${nvcc_version}, sm_${arch_text}")
 
 # -fmad=false -ftz=false -prec-div=true: the source is the order of operations, as for the host (compile_options.cmake).
-set(cuda_flags -std=c++20 -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true --expt-relaxed-constexpr
-  -Werror all-warnings -Xcompiler=-Wall,-Wextra,-ffp-contract=off,-march=x86-64-v3 --resource-usage --compress-mode=size
-  -I${CMAKE_SOURCE_DIR})
+set(cuda_common_flags -std=c++20 -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true --expt-relaxed-constexpr
+  -Werror all-warnings -Xcompiler=-Wall,-Wextra,-ffp-contract=off,-march=x86-64-v3 -I${CMAKE_SOURCE_DIR})
+set(cuda_flags ${cuda_common_flags} --resource-usage --compress-mode=size)
 foreach(arch IN LISTS cuda_archs)
   list(APPEND cuda_flags -gencode arch=compute_${arch},code=sm_${arch})
 endforeach()
@@ -106,16 +131,16 @@ endif()
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/cuda)
 set(cuda_objects "")
 lsecheck_nvcc_object(sfu_sweep ${CMAKE_SOURCE_DIR}/kernels/cuda/sfu_sweep.cu)
-math(EXPR last "${LSECHECK_FA4_SHARDS} - 1")
-foreach(shard RANGE ${last})
-  lsecheck_nvcc_object(fa4_shard_${shard} ${CMAKE_SOURCE_DIR}/kernels/cuda/fa4_shard.cu
-    -DLSECHECK_FA4_SHARD=${shard} -DLSECHECK_FA4_SHARDS=${LSECHECK_FA4_SHARDS})
-endforeach()
+set(cuda_ptx "")
+set(cuda_shard_definitions "")
+lsecheck_cuda_kernel(fa4 16)
+lsecheck_cuda_kernel(fa4_fast 2)
+lsecheck_cuda_kernel(mla 4)
 
 set_source_files_properties(${cuda_objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 target_sources(lsecheck_kernels PRIVATE ${cuda_objects})
 set_source_files_properties(${cuda_sources} PROPERTIES
-  COMPILE_DEFINITIONS "LSECHECK_FA4_SHARDS=${LSECHECK_FA4_SHARDS};LSECHECK_CUDA_ARCHS=\"sm_${arch_text}\"")
+  COMPILE_DEFINITIONS "${cuda_shard_definitions};LSECHECK_CUDA_ARCHS=\"sm_${arch_text}\"")
 target_include_directories(lsecheck_kernels SYSTEM PRIVATE ${cuda_root}/include)
 target_link_libraries(lsecheck_kernels PUBLIC ${cuda_root}/lib64/libcudart_static.a ${CMAKE_DL_LIBS} rt)
 
@@ -133,3 +158,4 @@ set(cuda_objects "")
 lsecheck_nvcc_object(device_probes ${CMAKE_SOURCE_DIR}/kernels/cuda/device_probes.cu)
 set_source_files_properties(${cuda_objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 target_sources(kernels_test PRIVATE ${cuda_objects})
+target_sources(kernels_test PRIVATE ${cuda_ptx})

@@ -9,9 +9,11 @@
 #include <exception>
 #include <filesystem>
 #include <iterator>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/registry.h"
 #include "kernels/sfu/splitmix64.h"
 #include "properties/case_coverage.h"
@@ -70,6 +72,19 @@ void add_measurement(StatRow& row, const CaseTensors& tensors, const AccuracyMea
   }
 }
 
+// Runs `work`, which launches the kernel of a case. Trouble with the device stops the run, so it must say how to come
+// back to the case.
+template <class Work>
+auto naming_case(LawId law, const CaseSpec& spec, const Work& work) {
+  try {
+    return work();
+  } catch (const cuda::DeviceError& error) {
+    throw cuda::DeviceError(
+        error.kind(), fmt::format("{}, in the case lsecheck repro --backend {} {}", error.what(),
+                                  name_of(backend_in_use()), format_token({static_cast<std::uint8_t>(law), spec})));
+  }
+}
+
 Failure shrunk_failure(Failure failure, const CaseSpec& spec, const Law& law, const std::string& directory,
                        Reference& reference) {
   const ShrunkSpec shrunk = shrink_spec(spec, law, reference);
@@ -111,12 +126,14 @@ std::vector<const Law*> law_rotation(const std::vector<const Law*>& laws) {
   return rotation;
 }
 
-// Evaluates cases [begin, end) on `jobs` threads; results come back in case order.
+// Evaluates cases [begin, end) on `jobs` threads; results come back in case order. The first error stops all of them:
+// behind trouble with the device every launch fails, or hangs.
 std::vector<RunResults> evaluate_range(const RunConfig& config, std::uint64_t begin, std::uint64_t end,
                                        const std::vector<const Law*>& laws,
                                        std::vector<std::unique_ptr<Reference>>& references) {
   std::vector<RunResults> results(end - begin);
-  std::vector<std::exception_ptr> errors(references.size());
+  std::mutex mutex;
+  std::exception_ptr first_error;
   std::atomic<std::uint64_t> next{begin};
   const auto work = [&](std::size_t job) {
     try {
@@ -124,7 +141,9 @@ std::vector<RunResults> evaluate_range(const RunConfig& config, std::uint64_t be
         results[i - begin] = evaluate_case(draw_spec(config.seed, i, config.limits), i, laws, *references[job]);
       }
     } catch (...) {
-      errors[job] = std::current_exception();
+      const std::lock_guard lock(mutex);
+      if (!first_error) first_error = std::current_exception();
+      next = end;
     }
   };
   {
@@ -132,9 +151,7 @@ std::vector<RunResults> evaluate_range(const RunConfig& config, std::uint64_t be
     for (std::size_t job = 1; job < references.size(); ++job) threads.emplace_back(work, job);
     work(0);
   }
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  if (first_error) std::rethrow_exception(first_error);
   return results;
 }
 
@@ -192,7 +209,8 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
   if (others.front()->id == LawId::accuracy) {
     others.erase(others.begin());
     std::optional<AccuracyMeasurement> measured;
-    const LawOutcome outcome = check_accuracy(tensors, reference, measured);
+    const LawOutcome outcome =
+        naming_case(LawId::accuracy, spec, [&] { return check_accuracy(tensors, reference, measured); });
     record(*find_law("accuracy"), outcome);
     if (measured) {
       const StatKey key{kernel,
@@ -217,7 +235,7 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
     const Law* const law = rotation[(kExtraLaws * case_index + step) % rotation.size()];
     if (std::find(tried.begin(), tried.end(), law) != tried.end()) continue;
     tried.push_back(law);
-    const LawOutcome outcome = check_guarded(*law, tensors, reference);
+    const LawOutcome outcome = naming_case(law->id, spec, [&] { return check_guarded(*law, tensors, reference); });
     record(*law, outcome);
     applied += outcome.status != LawOutcome::Status::not_applicable;
   }
@@ -239,8 +257,10 @@ RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<
     for (const RunResults& one : evaluate_range(config, done.next_case, end, laws, references)) batch.merge(one);
     for (std::size_t i = 0; i < std::min(batch.failures.size(), kShrunkPerBatch); ++i) {
       Failure& failure = batch.failures[i];
-      failure = shrunk_failure(failure, draw_spec(config.seed, failure.case_index, config.limits),
-                               *find_law(failure.law), config.failure_directory, *references[0]);
+      const CaseSpec spec = draw_spec(config.seed, failure.case_index, config.limits);
+      const Law& law = *find_law(failure.law);
+      failure = naming_case(
+          law.id, spec, [&] { return shrunk_failure(failure, spec, law, config.failure_directory, *references[0]); });
     }
     sink.commit(batch, end);
     done = {end, done.cases + batch.totals.cases, done.failures + batch.totals.failures};

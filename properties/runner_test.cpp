@@ -1,10 +1,13 @@
 #include "properties/runner.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
+#include "kernels/cuda/cuda_backend.h"
 #include "properties/case_expand.h"
+#include "properties/run_case.h"
 #include "properties/token.h"
 
 namespace lsecheck {
@@ -101,6 +104,31 @@ TEST(Runner, EveryCaseChecksAccuracyAndTwoMoreLaws) {
       EXPECT_EQ(token.spec, spec) << "a maximum names the case it was seen in";
     }
   }
+}
+
+// Every launch fails where there is no device: as good as one that hangs.
+TEST(Runner, TroubleWithTheDeviceNamesTheCase) {
+  if (cuda::availability().device)
+    GTEST_SKIP() << "there is a usable device: " << cuda::describe(*cuda::availability().device);
+  use_backend(Backend::cuda);
+  CollectingSink sink;
+  RunConfig config = small_run(64);
+  config.jobs = 2;
+  std::string message;
+  try {
+    run_cases(config, sink, [](const RunProgress&) {});
+  } catch (const cuda::DeviceError& error) {
+    EXPECT_EQ(error.kind(), cuda::DeviceError::Kind::unavailable);
+    message = error.what();
+  }
+  use_backend(Backend::cpu);
+  ASSERT_THAT(message,
+              ::testing::StartsWith(cuda::availability().reason + ", in the case lsecheck repro --backend cuda "));
+  const auto parsed = parse_token(message.substr(message.rfind(' ') + 1));
+  ASSERT_TRUE(std::holds_alternative<Token>(parsed));
+  const CaseSpec& spec = std::get<Token>(parsed).spec;
+  EXPECT_TRUE(spec == draw_spec(config.seed, 0, config.limits) || spec == draw_spec(config.seed, 1, config.limits));
+  EXPECT_TRUE(sink.ends.empty());
 }
 
 TEST(Runner, LawPatterns) {

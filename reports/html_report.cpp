@@ -46,15 +46,17 @@ std::string header_section(const StoredRun& run, const std::vector<std::string>&
   return text;
 }
 
-std::string failure_section(const RunResults& results) {
+std::string failure_section(const StoredRun& run) {
+  const RunResults& results = run.results;
   if (results.failures.empty()) return "";
   std::string text = "<h2>Failures</h2>\n";
   const std::size_t shown = std::min(results.failures.size(), kHtmlFailuresShown);
   for (std::size_t i = 0; i < shown; ++i) {
     const Failure& f = results.failures[i];
-    text += fmt::format("<article><h3>{}: law {}, case {}</h3><p>{}</p><pre>{}</pre>{}", escape(f.kernel),
-                        escape(f.law), f.case_index, escape(f.shape), escape(f.message), copyable(repro_line(f.token)));
-    if (!f.case_file.empty()) text += copyable(repro_line(f.case_file));
+    text +=
+        fmt::format("<article><h3>{}: law {}, case {}</h3><p>{}</p><pre>{}</pre>{}", escape(f.kernel), escape(f.law),
+                    f.case_index, escape(f.shape), escape(f.message), copyable(repro_line(run.context, f.token)));
+    if (!f.case_file.empty()) text += copyable(repro_line(run.context, f.case_file));
     text += "</article>\n";
   }
   if (shown < results.failures.size()) {
@@ -127,7 +129,7 @@ std::string histogram_section(const std::vector<AccuracyLine>& lines) {
          figures;
 }
 
-std::string worst_case_section(const std::vector<AccuracyLine>& lines) {
+std::string worst_case_section(const RunContext& context, const std::vector<AccuracyLine>& lines) {
   std::vector<Cells> rows;
   for (const AccuracyLine& line : lines) {
     for (const Metric metric : kAllMetrics) {
@@ -145,7 +147,7 @@ std::string worst_case_section(const std::vector<AccuracyLine>& lines) {
                       count_cell(max.depth_index),
                       text_cell(format_bits(line.key.out, max.got_bits)),
                       text_cell(format_bits(line.key.out, max.correctly_rounded_bits)),
-                      {copyable(repro_line(max.token)), ""}});
+                      {copyable(repro_line(context, max.token)), ""}});
     }
   }
   return "<h2>Worst cases</h2>\n" + html::table({"kernel", "variant", "types", "metric", "largest seen", "arch", "case",
@@ -166,11 +168,10 @@ std::string law_section(const RunResults& results) {
 
 std::string html_report(const StoredRun& run, const std::vector<std::string>& not_covered) {
   const AccuracyTable table = accuracy_table(run.results);
-  return html::page("lsecheck: " + verdict_word(run), header_section(run, not_covered) + failure_section(run.results) +
-                                                          accuracy_section(table.lines, false) +
-                                                          worst_case_section(table.lines) + law_section(run.results) +
-                                                          accuracy_section(table.regimes, true) +
-                                                          histogram_section(table.lines));
+  return html::page("lsecheck: " + verdict_word(run),
+                    header_section(run, not_covered) + failure_section(run) + accuracy_section(table.lines, false) +
+                        worst_case_section(run.context, table.lines) + law_section(run.results) +
+                        accuracy_section(table.regimes, true) + histogram_section(table.lines));
 }
 
 }  // namespace lsecheck

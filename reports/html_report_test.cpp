@@ -40,6 +40,14 @@ TEST(HtmlReportTest, HasEverySectionInOrder) {
   EXPECT_EQ(occurrences(page, "<svg"), 4u);  // a histogram for each variant and type pair
 }
 
+TEST(HtmlReportTest, WhatAGpuFoundIsReplayedThere) {
+  StoredRun run = sample_run(100);
+  run.context.backend = "cuda";
+  const std::string page = html_report(run, {});
+  EXPECT_THAT(page, HasSubstr("lsecheck repro --backend cuda lse1-shrunk5"));
+  EXPECT_EQ(occurrences(page, "lsecheck repro"), occurrences(page, "lsecheck repro --backend cuda "));
+}
+
 TEST(HtmlReportTest, TagsAreBalanced) {
   const std::string page = html_report(sample_run(100), {"P>32"});
   for (const char* tag :

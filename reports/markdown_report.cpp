@@ -82,12 +82,13 @@ class CappedText {
   std::uint64_t bytes_left_out_ = 0;
 };
 
-void add_failures(const RunResults& results, CappedText& text) {
+void add_failures(const StoredRun& run, CappedText& text) {
+  const RunResults& results = run.results;
   if (results.failures.empty()) return;
   text.add("\n## Failures\n");
   for (const Failure& f : results.failures) {
-    std::string paste = repro_line(f.token) + "\n";
-    if (!f.case_file.empty()) paste += repro_line(f.case_file) + "\n";
+    std::string paste = repro_line(run.context, f.token) + "\n";
+    if (!f.case_file.empty()) paste += repro_line(run.context, f.case_file) + "\n";
     text.add(fmt::format("\n**{}: law {}, case {}** {}\n\n{}\n{}", escaped(f.kernel), escaped(f.law), f.case_index,
                          escaped(f.shape), code_block(paste), code_block(f.message)));
   }
@@ -125,7 +126,7 @@ void add_laws(const RunResults& results, CappedText& text) {
   }
 }
 
-void add_worst_cases(const std::vector<AccuracyLine>& lines, CappedText& text) {
+void add_worst_cases(const RunContext& context, const std::vector<AccuracyLine>& lines, CappedText& text) {
   text.add("\n## Worst cases (largest seen)\n");
   for (const AccuracyLine& line : lines) {
     for (const Metric metric : kAllMetrics) {
@@ -137,7 +138,7 @@ void add_worst_cases(const std::vector<AccuracyLine>& lines, CappedText& text) {
           escaped(line.key.kernel), escaped(line.key.variant), escaped(line.key.types()), escaped(name_of(metric)),
           format_metric(metric, max), escaped(format_place(summary)), escaped(summary.place.arch), max.case_index,
           max.row_head, max.depth_index, format_bits(line.key.out, max.got_bits),
-          format_bits(line.key.out, max.correctly_rounded_bits), code_block(repro_line(max.token))));
+          format_bits(line.key.out, max.correctly_rounded_bits), code_block(repro_line(context, max.token))));
     }
   }
 }
@@ -150,14 +151,14 @@ std::string markdown_report(const StoredRun& run, const std::vector<std::string>
   text.add(fmt::format("# {}\n\n{}\n", verdict_word(run), escaped(verdict_basis(run))));
   text.add("\n" + escaped(context_line(run.context)) + "\n");
   if (const std::string remark = unit_remark(run.context); !remark.empty()) text.add("\n" + remark + "\n");
-  add_failures(run.results, text);
+  add_failures(run, text);
   add_accuracy(table.lines, false, text);
   add_laws(run.results, text);
   if (!not_covered.empty()) {
     text.add("\n## Not covered\n\n");
     for (const std::string& name : not_covered) text.add("* " + escaped(name) + "\n");
   }
-  add_worst_cases(table.lines, text);
+  add_worst_cases(run.context, table.lines, text);
   add_accuracy(table.regimes, true, text);
   return text.str();
 }

@@ -25,6 +25,14 @@ TEST(MarkdownReportTest, HasEverySection) {
   EXPECT_THAT(text, Not(HasSubstr("Left out")));
 }
 
+TEST(MarkdownReportTest, WhatAGpuFoundIsReplayedThere) {
+  StoredRun run = sample_run(100);
+  run.context.backend = "cuda";
+  const std::string text = markdown_report(run, {});
+  EXPECT_THAT(text, HasSubstr("```\nlsecheck repro --backend cuda lse1-shrunk5\n"));
+  EXPECT_THAT(text, Not(HasSubstr("repro lse1")));
+}
+
 TEST(MarkdownReportTest, TextOfTheRunIsEscaped) {
   StoredRun run = sample_run(100);
   run.results.failures.front().shape = "a|b <script> *c*\n# d";

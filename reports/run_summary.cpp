@@ -77,7 +77,7 @@ std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std:
   const RunResults& results = run.results;
   if (!results.failures.empty()) {
     steps.push_back("Replay the first failure:");
-    steps.push_back("  " + repro_line(results.failures.front().token));
+    steps.push_back("  " + repro_line(run.context, results.failures.front().token));
   }
   if (!run.finished)
     steps.push_back("The run has not come to its end. It goes on from its store (--db) with --resume.");
@@ -90,8 +90,9 @@ std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std:
   return steps;
 }
 
-std::string repro_line(const std::string& token_or_file) {
-  return "lsecheck repro " + shell_word(token_or_file);
+std::string repro_line(const RunContext& context, const std::string& token_or_file) {
+  const std::string backend = context.backend == name_of(Backend::cuda) ? "--backend cuda " : "";
+  return "lsecheck repro " + backend + shell_word(token_or_file);
 }
 
 std::string printable(const std::string& text) {

@@ -23,8 +23,9 @@ std::string unit_remark(const RunContext& context);
 // What the reader should do now, one step a line.
 std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std::string>& not_covered);
 
-// "lsecheck repro lse1-...": a line for a POSIX shell, quoted where needed.
-std::string repro_line(const std::string& token_or_file);
+// "lsecheck repro lse1-...", with --backend cuda where the run was on a GPU: a line for a POSIX shell, quoted where
+// needed.
+std::string repro_line(const RunContext& context, const std::string& token_or_file);
 
 // Without control characters (line feeds stay): text of a foreign file must not drive the terminal.
 std::string printable(const std::string& text);

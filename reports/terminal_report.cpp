@@ -110,7 +110,8 @@ std::string coverage_section(const std::vector<std::string>& not_covered) {
   return "\nnot covered\n" + wrap(printable(list), "  ", kColumns);
 }
 
-std::string failure_section(const RunResults& results, std::size_t shown) {
+std::string failure_section(const StoredRun& run, std::size_t shown) {
+  const RunResults& results = run.results;
   std::string text;
   const std::size_t count = std::min(shown, results.failures.size());
   for (std::size_t i = 0; i < count; ++i) {
@@ -121,8 +122,8 @@ std::string failure_section(const RunResults& results, std::size_t shown) {
              "", kColumns);
     text += wrap(printable(failure.shape), "  ", kColumns);
     for (const std::string& line : split_lines(printable(failure.message))) text += wrap(line, "    ", kColumns);
-    text += "  " + printable(repro_line(failure.token)) + "\n";
-    if (!failure.case_file.empty()) text += "  " + printable(repro_line(failure.case_file)) + "\n";
+    text += "  " + printable(repro_line(run.context, failure.token)) + "\n";
+    if (!failure.case_file.empty()) text += "  " + printable(repro_line(run.context, failure.case_file)) + "\n";
   }
   if (count < results.failures.size()) {
     text += fmt::format("\n{} more failures: the results as JSON hold all of them\n",
@@ -143,7 +144,7 @@ std::string terminal_report(const StoredRun& run, const TerminalOptions& options
   text += printable(regime_section(accuracy.regimes));
   text += printable(law_section(run.results));
   text += coverage_section(options.not_covered);
-  text += failure_section(run.results, options.failures_shown);
+  text += failure_section(run, options.failures_shown);
   text += "\n";
   for (const std::string& step : next_steps(run, options.not_covered)) text += printable(step) + "\n";
   return text;

@@ -101,9 +101,20 @@ TEST(TerminalReportTest, ColourAndControlCharactersOnlyWhenAskedFor) {
 }
 
 TEST(RunSummaryTest, LinesToPasteAreQuotedForTheShell) {
-  EXPECT_EQ(repro_line("lse1-abc"), "lsecheck repro lse1-abc");
-  EXPECT_EQ(repro_line("my case.safetensors"), "lsecheck repro 'my case.safetensors'");
-  EXPECT_EQ(repro_line("a'; rm b"), "lsecheck repro 'a'\\''; rm b'");
+  const RunContext context = sample_context();
+  EXPECT_EQ(repro_line(context, "lse1-abc"), "lsecheck repro lse1-abc");
+  EXPECT_EQ(repro_line(context, "my case.safetensors"), "lsecheck repro 'my case.safetensors'");
+  EXPECT_EQ(repro_line(context, "a'; rm b"), "lsecheck repro 'a'\\''; rm b'");
+}
+
+TEST(TerminalReportTest, WhatAGpuFoundIsReplayedThere) {
+  StoredRun run = sample_run(100);
+  run.context.backend = "cuda";
+  const std::string text = terminal_report(run, {});
+  EXPECT_THAT(text, HasSubstr("\n  lsecheck repro --backend cuda lse1-shrunk5\n"));
+  EXPECT_THAT(text, HasSubstr("\n  lsecheck repro --backend cuda failures/case5.safetensors\n"));
+  EXPECT_THAT(text, EndsWith("  lsecheck repro --backend cuda lse1-shrunk5\n"));
+  EXPECT_THAT(text, Not(HasSubstr("repro lse1")));
 }
 
 }  // namespace

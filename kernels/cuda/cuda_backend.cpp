@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/fa4_launch.h"
+#include "kernels/cuda/device_combine.h"
+#include "kernels/cuda/launch_deadline.h"
 
 namespace lsecheck::cuda {
 
@@ -23,6 +24,12 @@ std::optional<Arch> arch_of(int major, int minor) {
 
 Availability unusable(const std::string& why) {
   return {std::nullopt, why};
+}
+
+// They are all in one fat binary, for the same chips.
+const void* any_kernel() {
+  const CombineShape shape{Arch::sm_90, 2, 1, 1, 128, DType::bf16, DType::bf16};
+  return on_device("fa4_splitk_combine", shape, {"runtime", 0}).function;
 }
 
 Availability look_up() {
@@ -47,7 +54,7 @@ Availability look_up() {
   }
   const auto arch = arch_of(properties.major, properties.minor);
   cudaFuncAttributes attributes{};
-  const cudaError_t loaded = cudaFuncGetAttributes(&attributes, fa4_function(sm100::kFa4Entries.front()));
+  const cudaError_t loaded = cudaFuncGetAttributes(&attributes, any_kernel());
   if (!arch || loaded == cudaErrorNoKernelImageForDevice || loaded == cudaErrorInvalidDeviceFunction) {
     return unusable(fmt::format("{} has compute capability {}.{}; the kernels are built for {}", properties.name,
                                 properties.major, properties.minor, LSECHECK_CUDA_ARCHS));
@@ -89,6 +96,18 @@ void check(cudaError_t status, const char* doing) {
   if (status == cudaSuccess) return;
   throw DeviceError(kind_of(status), fmt::format("CUDA error in {}: {} ({})", doing, cudaGetErrorString(status),
                                                  cudaGetErrorName(status)));
+}
+
+void wait_for(cudaStream_t stream, const std::string& what) {
+  cudaError_t status = cudaErrorNotReady;
+  const bool ended = ends_within(launch_time_limit(), [&] {
+    status = cudaStreamQuery(stream);
+    return status != cudaErrorNotReady;
+  });
+  if (ended) return check(status, what.c_str());
+  throw DeviceError(DeviceError::Kind::timeout,
+                    fmt::format("{} has not ended after {:g} s on the device", what,
+                                std::chrono::duration<double>(launch_time_limit()).count()));
 }
 
 void require_device() {

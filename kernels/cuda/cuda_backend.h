@@ -2,12 +2,13 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/combine_kernel.h"
-#include "kernels/cuda/fa4_entry.h"
 
 // The kernels on an NVIDIA GPU, behind plain C++: no CUDA header, the same declarations whether or not this build holds
 // CUDA kernels (cuda_backend_stub.cpp stands in where it does not). The runtime library is linked statically, so a
@@ -49,13 +50,14 @@ class DeviceError : public std::runtime_error {
   Kind kind_;
 };
 
-// Every kernel in the fat binary, in the order of the table; empty in a build without CUDA kernels.
-std::vector<sm100::Fa4Entry> fa4_entries();
+// "fa4_splitk_combine<bf16, bf16, 128, 37>" of every kernel in the fat binary; empty in a build without CUDA kernels.
+std::vector<std::string> compiled_kernels();
 
 // Copies the buffers to the device, runs the variant as the consumer of a programmatic dependent launch, copies the
-// output back. A changed input or a byte written around the output is a fault; trouble with the device throws
-// DeviceError. Any number of threads may call it at once.
-std::optional<simt::Fault> launch_fa4(const CombineShape& shape, const KernelVariant& variant,
-                                      const CombineBuffers& buffers);
+// output back. kernel: the registered name. A changed input or a byte written around the output is a fault; trouble
+// with the device throws DeviceError, as does a launch that takes longer than launch_time_limit() (launch_deadline.h).
+// Any number of threads may call it at once. row_offsets: of ragged variants, whose partials are padded (mla_launch.h).
+std::optional<simt::Fault> launch(std::string_view kernel, const CombineShape& shape, const KernelVariant& variant,
+                                  const CombineBuffers& buffers, std::span<const std::uint32_t> row_offsets = {});
 
 }  // namespace lsecheck::cuda

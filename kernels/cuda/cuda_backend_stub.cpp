@@ -18,11 +18,12 @@ const Availability& availability() {
   return none;
 }
 
-std::vector<sm100::Fa4Entry> fa4_entries() {
+std::vector<std::string> compiled_kernels() {
   return {};
 }
 
-std::optional<simt::Fault> launch_fa4(const CombineShape&, const KernelVariant&, const CombineBuffers&) {
+std::optional<simt::Fault> launch(std::string_view, const CombineShape&, const KernelVariant&, const CombineBuffers&,
+                                  std::span<const std::uint32_t>) {
   unavailable();
 }
 
@@ -34,7 +35,7 @@ std::vector<std::uint32_t> measure_block(sfu::Instruction, std::uint32_t) {
   unavailable();
 }
 
-CombineTiming time_fa4(const CombineShape&, const KernelVariant&, int) {
+CombineTiming time_combine(std::string_view, const CombineShape&, const KernelVariant&, int) {
   unavailable();
 }
 

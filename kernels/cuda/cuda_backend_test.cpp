@@ -5,9 +5,13 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/fa4_entry.h"
+#include "kernels/cuda/mla_entry.h"
 #include "kernels/cuda/sfu_sweep.h"
 #include "kernels/sm100/fa4_combine_kernel.h"
 #include "kernels/sm100/fa4_instances.h"
+#include "kernels/sm100/mla_combine_kernel.h"
+#include "kernels/sm100/mla_instances.h"
 
 // What holds on every machine, with and without nvcc, with and without a GPU.
 namespace lsecheck::cuda {
@@ -38,29 +42,46 @@ TEST(CudaAvailability, EveryCallWithoutADeviceEndsWithTheReason) {
       EXPECT_EQ(std::string(error.what()), availability().reason);
     }
   };
-  expect_unavailable([] { launch_fa4({}, {}, {}); });
+  expect_unavailable([] { launch("fa4_splitk_combine", {}, {}, {}); });
   expect_unavailable([] { measure_digests(sfu::Instruction::lg2_approx); });
   expect_unavailable([] { measure_block(sfu::Instruction::lg2_approx, 127); });
-  // The registered kernel passes the backend on.
+  // The registered kernels pass the backend on.
   ExecutionOptions options;
   options.backend = Backend::cuda;
   expect_unavailable([&] { sm100::fa4_combine_kernel().launch({}, {"runtime", 0}, {}, options); });
-}
-
-TEST(CudaInstances, TheFlatListIsTheHostsTable) {
-  std::vector<sm100::Fa4Entry> host;
-  for (const sm100::Fa4Instance& instance : sm100::fa4_instances()) {
-    host.push_back({instance.out, instance.partial, instance.ov_depth, instance.p_static});
+  const CombineShape one_row{Arch::sm_90, 2, 1, 1, 512, DType::bf16, DType::bf16};
+  for (const CombineKernel* kernel : {&sm100::mla_combine_kernel(), &sm100::mla_combine_split_parallel_kernel()}) {
+    for (const KernelVariant& variant : kernel->variants(one_row)) {
+      const std::vector<std::byte> lse(2 * 4);
+      const std::vector<std::byte> o(2 * 512 * 2);
+      std::vector<std::byte> output(512 * 2);
+      expect_unavailable([&] { kernel->launch(one_row, variant, {lse, o, output}, options); });
+    }
   }
-  EXPECT_THAT(host, ::testing::UnorderedElementsAreArray(sm100::kFa4Entries));
 }
 
-TEST(CudaInstances, TheFatBinaryHoldsTheWholeTableOnce) {
-  const std::vector<sm100::Fa4Entry> compiled = fa4_entries();
+TEST(CudaInstances, TheFlatListsAreTheHostsTables) {
+  std::vector<sm100::Fa4Entry> fa4;
+  for (const sm100::Fa4Instance& instance : sm100::fa4_instances()) {
+    fa4.push_back({instance.out, instance.partial, instance.ov_depth, instance.p_static});
+  }
+  EXPECT_THAT(fa4, ::testing::UnorderedElementsAreArray(sm100::kFa4Entries));
+  std::vector<sm100::MlaEntry> mla;
+  for (const sm100::MlaInstance& instance : sm100::mla_instances()) {
+    mla.push_back({instance.type, instance.head_dim, instance.num_splits, instance.warps_per_head});
+  }
+  EXPECT_THAT(mla, ::testing::UnorderedElementsAreArray(sm100::kMlaEntries));
+}
+
+TEST(CudaInstances, TheFatBinaryHoldsEveryEntryOnce) {
+  const std::vector<std::string> compiled = compiled_kernels();
   if (compiled.empty() && availability().reason.find("this build has no CUDA kernels") != std::string::npos) {
     GTEST_SKIP() << availability().reason;
   }
-  EXPECT_THAT(compiled, ::testing::ElementsAreArray(sm100::kFa4Entries));
+  std::vector<std::string> expected;
+  for (const sm100::Fa4Entry& entry : sm100::kFa4Entries) expected.push_back(template_id(entry));
+  for (const sm100::MlaEntry& entry : sm100::kMlaEntries) expected.push_back(template_id(entry));
+  EXPECT_THAT(compiled, ::testing::UnorderedElementsAreArray(expected));
 }
 
 }  // namespace

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <memory>
+#include <string>
 #include <vector>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/fa4_launch.h"
+#include "kernels/cuda/device_combine.h"
 #include "kernels/sfu/splitmix64.h"
 
 namespace lsecheck::cuda {
@@ -30,7 +30,7 @@ class Event {
 };
 
 // The median over `repeats` of the time that `train` takes in a stream, after one run to warm up.
-double median_seconds(int repeats, const std::function<void(cudaStream_t)>& train) {
+double median_seconds(int repeats, const std::string& what, const std::function<void(cudaStream_t)>& train) {
   const Stream stream;
   const Event begin;
   const Event end;
@@ -40,7 +40,7 @@ double median_seconds(int repeats, const std::function<void(cudaStream_t)>& trai
     check(cudaEventRecord(begin.get(), stream.get()), "timing");
     train(stream.get());
     check(cudaEventRecord(end.get(), stream.get()), "timing");
-    check(cudaEventSynchronize(end.get()), "timing");
+    wait_for(stream.get(), what);
     check(cudaEventElapsedTime(&milliseconds.emplace_back(), begin.get(), end.get()), "timing");
   }
   std::nth_element(milliseconds.begin(), milliseconds.begin() + repeats / 2, milliseconds.end());
@@ -81,7 +81,8 @@ std::size_t up_to_256(std::size_t bytes) {
 
 }  // namespace
 
-CombineTiming time_fa4(const CombineShape& shape, const KernelVariant& variant, int repeats) {
+CombineTiming time_combine(std::string_view kernel, const CombineShape& shape, const KernelVariant& variant,
+                           int repeats) {
   require_device();
   const std::size_t pairs = static_cast<std::size_t>(shape.num_partitions) * shape.rows_heads();
   const auto depth = static_cast<std::size_t>(shape.ov_depth);
@@ -93,23 +94,23 @@ CombineTiming time_fa4(const CombineShape& shape, const KernelVariant& variant, 
 
   const DeviceMemory memory(sets * set_bytes);
   const std::vector<float> lse = random_lse(pairs);
-  std::vector<Fa4DeviceBuffers> buffers;
+  std::vector<DeviceBuffers> buffers;
   for (std::size_t set = 0; set < sets; ++set) {
     std::byte* const base = static_cast<std::byte*>(memory.data()) + set * set_bytes;
     std::byte* const o = base + up_to_256(lse_bytes);
-    buffers.push_back({base, o, o + up_to_256(o_bytes)});
+    buffers.push_back({.lse_partial = base, .o_partial = o, .output = o + up_to_256(o_bytes)});
     check(cudaMemcpy(base, lse.data(), lse_bytes, cudaMemcpyHostToDevice), "filling the inputs");
     fill_values(shape.partial, o, o_bytes);
   }
   check(cudaDeviceSynchronize(), "filling the inputs");  // a copy may return before its last bytes have arrived
 
-  const void* const function = fa4_function({shape.out, shape.partial, shape.ov_depth, variant.p_static});
+  const DeviceCombine combine = on_device(kernel, shape, variant);
   cudaFuncAttributes attributes{};
-  check(cudaFuncGetAttributes(&attributes, function), "looking at the kernel");
+  check(cudaFuncGetAttributes(&attributes, combine.function), "looking at the kernel");
   // Long enough that the launch of the first one does not count.
   const std::size_t train = std::max<std::size_t>(32, sets);
-  const double seconds = median_seconds(repeats, [&](cudaStream_t stream) {
-    for (std::size_t i = 0; i < train; ++i) enqueue_fa4(function, shape, buffers[i % sets], stream);
+  const double seconds = median_seconds(repeats, combine.name, [&](cudaStream_t stream) {
+    for (std::size_t i = 0; i < train; ++i) combine.enqueue(buffers[i % sets], stream);
   });
   return {seconds / static_cast<double>(train), lse_bytes + o_bytes + out_bytes, attributes.numRegs};
 }
@@ -122,7 +123,7 @@ double copy_bytes_per_second(int repeats) {
   fill_values(DType::f32, static_cast<std::byte*>(from.data()), kBytes);
   check(cudaDeviceSynchronize(), "filling the inputs");
   constexpr int kCopies = 8;
-  const double seconds = median_seconds(repeats, [&](cudaStream_t stream) {
+  const double seconds = median_seconds(repeats, "a copy of 1 GiB", [&](cudaStream_t stream) {
     for (int i = 0; i < kCopies; ++i) {
       check(cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, stream), "copying");
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "kernels/combine_kernel.h"
 
@@ -15,7 +16,9 @@ struct CombineTiming {
 
 // The launches of a train run over buffer sets that together exceed the L2 several times, so that each finds its inputs
 // in device memory.
-CombineTiming time_fa4(const CombineShape& shape, const KernelVariant& variant, int repeats);
+// variant: not a ragged one.
+CombineTiming time_combine(std::string_view kernel, const CombineShape& shape, const KernelVariant& variant,
+                           int repeats);
 
 // Bytes per second, read and written, of a device-to-device copy of 1 GiB: the ceiling the combine is held against.
 double copy_bytes_per_second(int repeats);

@@ -3,12 +3,17 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <string>
 
 // Inside the CUDA backend only: return codes of the runtime as exceptions, and resources that free themselves.
 namespace lsecheck::cuda {
 
-// Throws DeviceError: "while <doing>: <what the runtime says> (<its name>)".
+// Throws DeviceError: "CUDA error in <doing>: <what the runtime says> (<its name>)".
 void check(cudaError_t status, const char* doing);
+
+// Until everything in the stream has run; throws DeviceError of kind timeout when that takes longer than
+// launch_time_limit(). what: was launched there, for the message.
+void wait_for(cudaStream_t stream, const std::string& what);
 
 // Throws DeviceError where availability() has no device.
 void require_device();

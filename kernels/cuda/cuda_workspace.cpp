@@ -1,25 +1,14 @@
 #include "kernels/cuda/cuda_workspace.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <mutex>
-#include <string>
-#include <thread>
 #include <utility>
 #include <vector>
-
-#include "kernels/cuda/cuda_backend.h"
 
 namespace lsecheck::cuda {
 
 namespace {
-
-// A combine of the largest case takes milliseconds; whatever is still running after this long hangs.
-constexpr std::chrono::seconds kTimeLimit{60};
-// For the first while a waiting thread asks without pause: most launches end within it.
-constexpr std::chrono::microseconds kAskWithoutPause{200};
-constexpr std::chrono::microseconds kPause{50};
 
 // Growing stops the whole device for a moment; most cases fit into this.
 constexpr std::size_t kSmallestBytes = std::size_t{4} << 20;
@@ -71,22 +60,8 @@ void Workspace::send(std::size_t bytes) const {
   check(cudaMemcpyAsync(device_, sent_, bytes, cudaMemcpyHostToDevice, stream()), "copying to the device");
 }
 
-void Workspace::receive(std::size_t bytes) const {
-  check(cudaMemcpyAsync(received_, device_, bytes, cudaMemcpyDeviceToHost, stream()), "copying from the device");
-}
-
-void Workspace::wait(const char* doing) const {
-  const auto start = std::chrono::steady_clock::now();
-  for (;;) {
-    const cudaError_t status = cudaStreamQuery(stream());
-    if (status != cudaErrorNotReady) return check(status, doing);
-    const auto waited = std::chrono::steady_clock::now() - start;
-    if (waited > kTimeLimit) {
-      throw DeviceError(DeviceError::Kind::timeout, std::string("the device hangs in ") + doing + ": no end after " +
-                                                        std::to_string(kTimeLimit.count()) + " s");
-    }
-    if (waited > kAskWithoutPause) std::this_thread::sleep_for(kPause);
-  }
+void Workspace::receive(std::size_t bytes, const std::string& after) const {
+  check(cudaMemcpyAsync(received_, device_, bytes, cudaMemcpyDeviceToHost, stream()), after.c_str());
 }
 
 BorrowedWorkspace::BorrowedWorkspace(std::size_t bytes) : exceptions_before_(std::uncaught_exceptions()) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "kernels/cuda/cuda_check.h"
 
@@ -27,9 +28,8 @@ class Workspace {
   std::byte* received() const { return received_; }  // what came back
 
   void send(std::size_t bytes) const;
-  void receive(std::size_t bytes) const;
-  // Until everything in the stream has run; throws DeviceError of kind timeout when that takes longer than kTimeLimit.
-  void wait(const char* doing) const;
+  // after: what ran before it in the stream; an error of that shows here first, or in the wait for both.
+  void receive(std::size_t bytes, const std::string& after) const;
 
  private:
   Stream stream_;

@@ -1,20 +1,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/device_probes.h"
+#include "kernels/cuda/fa4_entry.h"
+#include "kernels/cuda/launch_deadline.h"
+#include "kernels/cuda/mla_entry.h"
 #include "kernels/cuda/sfu_sweep.h"
-#include "kernels/sm100/test_combine.h"
+#include "kernels/sm100/test_mla.h"
 
 // What only a GPU can show; skipped where there is none.
 namespace lsecheck::cuda {
 namespace {
 
 using sm100::Draw;
-using sm100::RowBatch;
+using sm100::MlaBatch;
 
 class OnTheDevice : public ::testing::Test {
  protected:
@@ -22,85 +26,189 @@ class OnTheDevice : public ::testing::Test {
     if (!availability().device) GTEST_SKIP() << availability().reason;
   }
   static Arch arch() { return availability().device->arch; }
+  static ExecutionOptions on_device() {
+    ExecutionOptions options;
+    options.backend = Backend::cuda;
+    return options;
+  }
 };
 
-void draw(RowBatch& batch, Draw& source) {
-  for (std::size_t row = 0; row < batch.rows_heads(); ++row) {
-    for (std::size_t p = 0; p < batch.num_partitions(); ++p) {
-      if (source.below(5) == 0) continue;
-      batch.lse_at(p, row) = source.single(-6, 6);
-      for (std::uint32_t& bits : batch.o_at(p, row))
-        bits = round_to_nearest_even(batch.shape.partial, source.uniform(-2, 2));
+const std::vector<const CombineKernel*>& kernels() {
+  static const std::vector<const CombineKernel*> all{&sm100::fa4_combine_kernel(), &sm100::mla_combine_kernel(),
+                                                     &sm100::mla_combine_split_parallel_kernel()};
+  return all;
+}
+
+std::vector<std::byte> bytes_of(const std::vector<float>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+// Output bits. Shapes that no dispatch would choose are launched too.
+std::vector<std::uint32_t> run(const CombineKernel& kernel, const MlaBatch& batch, const KernelVariant& variant,
+                               const ExecutionOptions& options = {}) {
+  const std::vector<std::byte> lse = bytes_of(batch.lse);
+  const std::vector<std::byte> sink = bytes_of(batch.sink);
+  const std::vector<std::byte> o = sm100::to_storage(batch.shape.partial, batch.o);
+  std::vector<std::byte> output(batch.rows_heads() * batch.depth() * size_of(batch.shape.out), std::byte{0xa5});
+  const auto fault = kernel.launch(batch.shape, variant, {lse, o, output, sink}, options);
+  EXPECT_FALSE(fault.has_value()) << fault->message;
+  return sm100::from_storage(batch.shape.out, output);
+}
+
+void draw_row(MlaBatch& batch, std::size_t row, Draw& source) {
+  for (std::size_t p = 0; p < batch.num_partitions(); ++p) {
+    if (source.below(5) == 0) continue;
+    batch.lse_at(p, row) = source.single(-6, 6);
+    for (std::uint32_t& bits : batch.o_at(p, row))
+      bits = round_to_nearest_even(batch.shape.partial, source.uniform(-2, 2));
+  }
+}
+
+void draw(MlaBatch& batch, Draw& source) {
+  for (std::size_t row = 0; row < batch.rows_heads(); ++row) draw_row(batch, row, source);
+}
+
+TEST_F(OnTheDevice, EveryEntryOfTheFa4TableGivesTheBitsOfTheExecutor) {
+  Draw source(11);
+  for (const sm100::Fa4Entry& entry : sm100::kFa4Entries) {
+    const int p = entry.p_static > 0 ? entry.p_static : 37;
+    MlaBatch batch({arch(), p, 3, 2, entry.ov_depth, entry.out, entry.partial});
+    draw(batch, source);
+    const KernelVariant variant{"this", entry.p_static};
+    const CombineKernel& kernel = sm100::fa4_combine_kernel();
+    ASSERT_EQ(run(kernel, batch, variant, on_device()), run(kernel, batch, variant)) << template_id(entry);
+  }
+}
+
+TEST_F(OnTheDevice, EveryEntryOfTheMlaTableGivesTheBitsOfTheExecutor) {
+  Draw source(14);
+  for (const sm100::MlaEntry& entry : sm100::kMlaEntries) {
+    const CombineKernel& kernel = entry.warps_per_head == sm100::kSplitParallelInstance
+                                      ? sm100::mla_combine_split_parallel_kernel()
+                                      : sm100::mla_combine_kernel();
+    for (const bool ragged : {false, true}) {
+      MlaBatch batch({arch(), entry.num_splits, 4, 3, entry.head_dim, entry.type, entry.type});
+      draw(batch, source);
+      if (source.below(2) == 0) batch.sink = {source.single(-4, 4), sm100::kEmpty, source.single(-4, 4)};
+      const KernelVariant variant{"this", entry.num_splits, entry.warps_per_head, ragged};
+      ASSERT_EQ(run(kernel, batch, variant, on_device()), run(kernel, batch, variant))
+          << template_id(entry) << (ragged ? " ragged" : " dense") << (batch.sink.empty() ? "" : " with a sink");
     }
   }
 }
 
-void expect_twins(const RowBatch& batch) {
-  ExecutionOptions on_device;
-  on_device.backend = Backend::cuda;
-  for (const KernelVariant& variant : sm100::fa4_combine_kernel().variants(batch.shape)) {
-    ASSERT_EQ(sm100::launch(batch, variant, on_device), sm100::launch(batch, variant))
-        << variant.name << ", P " << batch.shape.num_partitions << ", depth " << batch.shape.ov_depth << ", "
-        << name_of(batch.shape.out) << " <- " << name_of(batch.shape.partial);
-  }
-}
-
-TEST_F(OnTheDevice, EveryEntryOfTheTableGivesTheBitsOfTheExecutor) {
-  Draw source(11);
-  for (const sm100::Fa4Entry& entry : sm100::kFa4Entries) {
-    const int p = entry.p_static > 0 ? entry.p_static : 37;
-    RowBatch batch({arch(), p, 3, 2, entry.ov_depth, entry.out, entry.partial});
-    draw(batch, source);
-    ExecutionOptions on_device;
-    on_device.backend = Backend::cuda;
-    const KernelVariant variant{"this", entry.p_static};
-    ASSERT_EQ(sm100::launch(batch, variant, on_device), sm100::launch(batch, variant))
-        << "P_STATIC " << entry.p_static << ", depth " << entry.ov_depth << ", " << name_of(entry.out) << " <- "
-        << name_of(entry.partial);
-  }
-}
-
+// Every row of a large grid, against the executor on the few rows that it repeats.
 TEST_F(OnTheDevice, GridsOfEverySize) {
-  Draw source(12);
-  for (const std::uint32_t rows_heads : {1U, 2U, 65535U, 65536U, 200000U}) {
-    RowBatch batch({arch(), 2, rows_heads, 1, 64, DType::bf16, DType::bf16});
-    draw(batch, source);
-    expect_twins(batch);
+  constexpr std::size_t kPeriod = 61;
+  struct Grid {
+    std::uint32_t rows, heads;
+  };
+  for (const CombineKernel* kernel : kernels()) {
+    const int depth = kernel->takes_sink() ? 256 : 64;
+    Draw source(12);
+    MlaBatch pattern({arch(), 2, kPeriod, 1, depth, DType::bf16, DType::bf16});
+    draw(pattern, source);
+    for (const Grid grid :
+         {Grid{1, 1}, Grid{65535, 1}, Grid{1, 65535}, Grid{65536, 1}, Grid{200000, 1}, Grid{4, 50000}}) {
+      MlaBatch batch({arch(), 2, grid.rows, grid.heads, depth, DType::bf16, DType::bf16});
+      for (std::size_t row = 0; row < batch.rows_heads(); ++row) {
+        for (std::size_t p = 0; p < 2; ++p) {
+          batch.lse_at(p, row) = pattern.lse_at(p, row % kPeriod);
+          std::ranges::copy(pattern.o_at(p, row % kPeriod), batch.o_at(p, row).begin());
+        }
+      }
+      for (const KernelVariant& variant : kernel->variants(batch.shape)) {
+        const std::vector<std::uint32_t> expected = run(*kernel, pattern, variant);
+        const std::vector<std::uint32_t> got = run(*kernel, batch, variant, on_device());
+        for (std::size_t i = 0; i < got.size(); i += expected.size()) {
+          const std::size_t count = std::min(expected.size(), got.size() - i);
+          ASSERT_TRUE(std::equal(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(count),
+                                 got.begin() + static_cast<std::ptrdiff_t>(i)))
+              << kernel->name() << " " << variant.name << ", " << grid.rows << " x " << grid.heads
+              << ", row-heads from " << i / pattern.depth();
+        }
+      }
+    }
   }
 }
 
 TEST_F(OnTheDevice, IndicesBeyond2To31And2To32) {
-  // 16 partitions of 2^20 row-heads of depth 256 are 2^32 elements; three rows more make nothing a power of two.
-  const CombineShape shape{arch(), 16, (1U << 20) + 3, 1, 256, DType::bf16, DType::bf16};
-  const std::vector<std::uint64_t> rows{0, 1, 524287, 524288, (1U << 20) - 1, (1U << 20) + 2};
-  RowBatch sample({arch(), 16, static_cast<std::uint32_t>(rows.size()), 1, 256, DType::bf16, DType::bf16});
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (std::size_t p = 0; p < 16; ++p) {
-      const std::uint64_t index = p * shape.rows_heads() + rows[i];
-      sample.lse_at(p, i) = probes::pattern_lse(index);
-      for (std::size_t d = 0; d < 256; ++d) sample.o_at(p, i)[d] = probes::pattern_bf16(index * 256 + d);
+  struct Large {
+    const CombineKernel* kernel;
+    std::uint32_t rows, heads;
+    int depth;
+  };
+  // 16 partitions and a little more than 2^32 elements; the counts of row-heads are multiples of nothing.
+  for (const Large& large : {Large{kernels()[0], (1U << 20) + 3, 1, 256}, Large{kernels()[1], 74901, 7, 512},
+                             Large{kernels()[2], 74901, 7, 512}}) {
+    const CombineShape shape{arch(), 16, large.rows, large.heads, large.depth, DType::bf16, DType::bf16};
+    const std::uint64_t count = shape.rows_heads();
+    const std::vector<std::uint64_t> row_heads{0, 1, count / 2 - 1, count / 2, count - 2, count - 1};
+    MlaBatch sample(
+        {arch(), 16, static_cast<std::uint32_t>(row_heads.size()), 1, large.depth, DType::bf16, DType::bf16});
+    for (std::size_t i = 0; i < row_heads.size(); ++i) {
+      for (std::size_t p = 0; p < 16; ++p) {
+        const std::uint64_t index = p * count + row_heads[i];
+        sample.lse_at(p, i) = probes::pattern_lse(index);
+        for (std::size_t d = 0; d < sample.depth(); ++d) {
+          sample.o_at(p, i)[d] = probes::pattern_bf16(index * sample.depth() + d);
+        }
+      }
     }
-  }
-  for (const KernelVariant& variant : sm100::fa4_combine_kernel().variants(shape)) {
-    const std::vector<std::uint16_t> got = probes::combine_pattern(shape, variant, rows);
-    const std::vector<std::uint32_t> expected = sm100::launch(sample, variant);
-    EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin(), expected.end())) << variant.name;
+    for (const KernelVariant& variant : large.kernel->variants(shape)) {
+      if (variant.ragged) continue;  // the pattern is laid out densely
+      const auto got = probes::combine_pattern(large.kernel->name(), shape, variant, row_heads);
+      const std::vector<std::uint32_t> expected = run(*large.kernel, sample, variant);
+      EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin(), expected.end()))
+          << large.kernel->name() << " " << variant.name;
+    }
   }
 }
 
+// Both halves are needed: the combine has the producer's values, and it would not have had them without its wait.
 TEST_F(OnTheDevice, TheCombineWaitsForALateProducer) {
+  struct Consumer {
+    const CombineKernel* kernel;
+    int num_partitions, depth;
+    KernelVariant variant;
+  };
+  const Consumer consumers[] = {{kernels()[0], 16, 128, {"rung", 16}},
+                                {kernels()[1], 37, 512, {"wph4", 37, 4}},
+                                {kernels()[2], 37, 512, {"dense", 37, sm100::kSplitParallelInstance}}};
   Draw source(13);
-  RowBatch batch({arch(), 16, 40, 1, 128, DType::bf16, DType::bf16});
-  draw(batch, source);
-  const std::vector<std::byte> lse(reinterpret_cast<const std::byte*>(batch.lse.data()),
-                                   reinterpret_cast<const std::byte*>(batch.lse.data() + batch.lse.size()));
-  const std::vector<std::byte> o = sm100::to_storage(DType::bf16, batch.o);
-  std::vector<std::byte> output(batch.rows_heads() * batch.depth() * 2);
-  for (const KernelVariant& variant : sm100::fa4_combine_kernel().variants(batch.shape)) {
-    const auto run = probes::run_behind_late_producer(batch.shape, variant, {lse, o, output});
-    EXPECT_EQ(sm100::from_storage(DType::bf16, run.output), sm100::launch(batch, variant)) << variant.name;
-    EXPECT_TRUE(run.reader_saw_stale_memory) << "the producer's stores were not late: the test shows nothing";
+  for (const Consumer& consumer : consumers) {
+    SCOPED_TRACE(consumer.kernel->name());
+    MlaBatch batch({arch(), consumer.num_partitions, 20, 2, consumer.depth, DType::bf16, DType::bf16});
+    draw(batch, source);
+    const std::vector<std::byte> lse = bytes_of(batch.lse);
+    const std::vector<std::byte> o = sm100::to_storage(DType::bf16, batch.o);
+    std::vector<std::byte> output(batch.rows_heads() * batch.depth() * 2);
+    const auto got =
+        probes::run_behind_late_producer(consumer.kernel->name(), batch.shape, consumer.variant, {lse, o, output});
+    EXPECT_EQ(sm100::from_storage(DType::bf16, got.output), run(*consumer.kernel, batch, consumer.variant));
+    EXPECT_THAT(sm100::from_storage(DType::bf16, got.output_without_wait),
+                ::testing::Each(sm100::nan_bits(DType::bf16)))
+        << "without its wait the combine did not run before the producer's stores: the test shows nothing";
   }
+}
+
+TEST_F(OnTheDevice, AKernelThatHangsIsADeviceErrorAfterTheTimeLimit) {
+  set_launch_time_limit(std::chrono::milliseconds(300));
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    probes::run_hung_kernel();
+    ADD_FAILURE() << "the kernel that hangs has ended";
+  } catch (const DeviceError& error) {
+    EXPECT_EQ(error.kind(), DeviceError::Kind::timeout);
+    EXPECT_EQ(std::string(error.what()), "hang<> has not ended after 0.3 s on the device");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15)) << "the watchdog did not end the wait";
+  set_launch_time_limit(kDefaultLaunchTimeLimit);
+  // The kernel was let go: the device works again.
+  MlaBatch batch({arch(), 2, 1, 1, 64, DType::bf16, DType::bf16});
+  batch.fill(0, 0, 1, 2);
+  EXPECT_EQ(run(*kernels()[0], batch, {"runtime", 0}, on_device()), run(*kernels()[0], batch, {"runtime", 0}));
 }
 
 TEST_F(OnTheDevice, ABlockOfTheSweepEqualsItsOutputs) {
@@ -119,7 +227,8 @@ TEST_F(OnTheDevice, AnIllegalAccessIsADeviceError) {
     const std::vector<std::byte> small(4096);
     std::vector<std::byte> output(4096);
     try {
-      launch_fa4({arch(), 160, 1U << 22, 1, 512, DType::bf16, DType::bf16}, {"runtime", 0}, {small, small, output});
+      launch("fa4_splitk_combine", {arch(), 160, 1U << 22, 1, 512, DType::bf16, DType::bf16}, {"runtime", 0},
+             {small, small, output});
     } catch (const DeviceError& error) {
       std::fprintf(stderr, "%s\n", error.what());
       std::_Exit(error.kind() == DeviceError::Kind::illegal_access ? 4 : 5);

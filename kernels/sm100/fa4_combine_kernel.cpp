@@ -79,7 +79,7 @@ class Fa4CombineKernel final : public CombineKernel {
 
   std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant& variant,
                                     const CombineBuffers& buffers, const ExecutionOptions& options) const override {
-    if (options.backend == Backend::cuda) return cuda::launch_fa4(shape, variant, buffers);
+    if (options.backend == Backend::cuda) return cuda::launch(name(), shape, variant, buffers);
     const Fa4Instance& instance =
         *find_fa4_instance(shape.out, shape.partial, shape.ov_depth, variant.p_static, variant.load_bytes);
     const Fa4Arguments arguments{reinterpret_cast<const float*>(buffers.lse_partial.data()),

@@ -1,36 +1,13 @@
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include "kernels/sm100/fa4_instances.h"
 #include "kernels/sm100/test_combine.h"
+#include "kernels/sm100/test_sparse_buffer.h"
 
 // The largest grid there is, in memory that exists only where it is touched: every index beyond 32 bits, and a count of
 // row-heads (a prime) that is a multiple of nothing.
 namespace lsecheck::sm100 {
 namespace {
-
-class SparseBuffer {
- public:
-  explicit SparseBuffer(std::size_t bytes)
-      : bytes_(bytes),
-        data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
-  ~SparseBuffer() {
-    if (mapped()) munmap(data_, bytes_);
-  }
-  SparseBuffer(const SparseBuffer&) = delete;
-  SparseBuffer& operator=(const SparseBuffer&) = delete;
-
-  bool mapped() const { return data_ != MAP_FAILED; }
-  std::span<std::byte> bytes() { return {static_cast<std::byte*>(data_), bytes_}; }
-  template <class T>
-  T* as() {
-    return static_cast<T*>(data_);
-  }
-
- private:
-  std::size_t bytes_;
-  void* data_;
-};
 
 class Fa4IndexWidth : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(VectorAndScalarDepths, Fa4IndexWidth, ::testing::Values(64, 72));

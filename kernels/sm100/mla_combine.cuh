@@ -4,14 +4,16 @@
 #include "kernels/sm100/warp_reduce.cuh"
 
 // MLA decode split-K combine: kWarpsPerHead (1, 2, 4 or 8) warps per (sequence, query position, head), 256 threads a
-// block, grid = (batch, seq, ceil(heads / heads_per_block)), heads_per_block = 8 / kWarpsPerHead. Sub-warp s of a head
-// owns the depth [s * D / kWarpsPerHead, (s + 1) * D / kWarpsPerHead); every warp forms the same weights.
+// block, grid = (batch, seq, ceil(heads / heads_per_block)), heads_per_block = 8 / kWarpsPerHead; the consumer of a
+// programmatic dependent launch. Sub-warp s of a head owns the depth [s * D / kWarpsPerHead, (s + 1) * D /
+// kWarpsPerHead); every warp forms the same weights.
 //
 // Shapes: lse_partial [S, batch, seq, heads] f32, log2 domain, -inf marks an empty split, whose o_partial is
 // uninitialised; o_partial [S, batch, seq, heads, D]; output [rows, heads, D] (mla_place.cuh); attention_sink [heads]
 // f32, natural log, finite or -inf, or null: no sink.
 //
 // Operations, in order, every one rounded to nearest even in f32:
+//   wait    griddepcontrol.wait, by every thread, before anything else
 //   exit    past the sequence's length (ragged), then heads beyond the last
 //   m       per lane max over its slots (slot k of lane l holds split 32k + l), then the warp max; 0 if that is -inf
 //   s       per lane, ascending k, over real splits: sum of ex2(lse - m); then butterfly sum xor 16, 8, 4, 2, 1
@@ -79,6 +81,7 @@ LSECHECK_KERNEL void mla_combine(const float* lse_partial, const T* o_partial, T
   using PartialVector = typename Split::PartialVector;
   constexpr int kWidth = Split::kWidth;
   constexpr int kChunks = Split::kChunks;
+  grid_dependency_wait();
   const unsigned batch = blockIdx.x;
   const unsigned seq_idx = blockIdx.y;
   if (mla_past_end(geometry, batch, seq_idx)) return;

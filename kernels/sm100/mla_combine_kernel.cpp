@@ -24,7 +24,7 @@ class MlaKernel : public CombineKernel {
   std::string partition_counts() const override { return fmt::format("{}", fmt::join(kMlaSplits, ", ")); }
   bool takes_sink() const override { return true; }
   bool supports_types(DType out, DType partial) const override { return out == partial; }
-  bool has_cuda_build() const override { return false; }
+  bool has_cuda_build() const override { return true; }
 
   std::optional<std::string> refuse(const CombineShape& shape) const override {
     if (std::find(kMlaHeadDims.begin(), kMlaHeadDims.end(), shape.ov_depth) == kMlaHeadDims.end()) {
@@ -103,8 +103,7 @@ class MlaCombineKernel final : public MlaKernel {
 
   std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant& variant,
                                     const CombineBuffers& buffers, const ExecutionOptions& options) const override {
-    return launch_mla(*find_mla_instance(shape.out, shape.ov_depth, shape.num_partitions, variant.warps_per_head),
-                      shape, variant, name(), buffers, options);
+    return launch_mla(shape, variant, name(), buffers, options);
   }
 
   RowExpectation expect(const CombineShape& shape, const KernelVariant&, const RowInput& row,
@@ -128,13 +127,13 @@ class MlaSplitParallelKernel final : public MlaKernel {
   bool rescales_sums() const override { return true; }
 
   std::vector<KernelVariant> variants(const CombineShape& shape) const override {
-    return {{"dense", shape.num_partitions, 0, false}, {"ragged", shape.num_partitions, 0, true}};
+    return {{"dense", shape.num_partitions, kSplitParallelInstance, false},
+            {"ragged", shape.num_partitions, kSplitParallelInstance, true}};
   }
 
   std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant& variant,
                                     const CombineBuffers& buffers, const ExecutionOptions& options) const override {
-    return launch_mla(*find_mla_instance(shape.out, shape.ov_depth, shape.num_partitions, kSplitParallelInstance),
-                      shape, variant, name(), buffers, options);
+    return launch_mla(shape, variant, name(), buffers, options);
   }
 
   RowExpectation expect(const CombineShape& shape, const KernelVariant&, const RowInput& row,

@@ -4,11 +4,12 @@
 
 // MLA decode split-K combine for long caches and few sequences: one (sequence, query position, head) per block of 8
 // warps, grid = (batch, seq, heads). Warp w folds the splits [w * c, (w + 1) * c), c = ceil(S / 8), in one pass over
-// the whole depth; the warps' (m, l, acc) are merged in a tree.
+// the whole depth; the warps' (m, l, acc) are merged in a tree. The consumer of a programmatic dependent launch.
 //
 // Shapes: as mla_combine.cuh.
 //
 // Operations, in order, every one rounded to nearest even in f32:
+//   wait    griddepcontrol.wait, by every thread, before anything else
 //   exit    heads beyond the last, then past the sequence's length (ragged)
 //   fold    from m = -inf, l = 0, acc = 0, splits ascending; an lse of -inf is skipped before its o is loaded:
 //           n = max(m, lse), r = ex2(m - n), e = ex2(lse - n)
@@ -40,6 +41,7 @@ LSECHECK_KERNEL void mla_combine_split_parallel(const float* lse_partial, const 
   constexpr int kWidth = Split::kWidth;
   constexpr unsigned kChunks = Split::kChunks;
   constexpr unsigned kSplitsPerWarp = (kNumSplits + kSplitParallelWarps - 1) / kSplitParallelWarps;
+  grid_dependency_wait();
   const unsigned head = blockIdx.z;
   if (head >= geometry.num_heads) return;
   const unsigned batch = blockIdx.x;

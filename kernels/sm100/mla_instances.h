@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "kernels/sm100/mla_instantiation_table.h"
 #include "kernels/sm100/mla_place.cuh"
 #include "reference/float_format.h"
 
@@ -16,8 +17,6 @@ struct MlaArguments {
   const float* attention_sink = nullptr;
   MlaGeometry geometry{};
 };
-
-inline constexpr int kSplitParallelInstance = 0;
 
 struct MlaInstance {
   DType type;

@@ -13,6 +13,8 @@ namespace lsecheck::sm100 {
 inline constexpr std::array<int, 2> kMlaHeadDims{256, 512};
 inline constexpr std::array<int, 15> kMlaSplits{2, 3, 4, 8, 9, 16, 18, 20, 32, 37, 64, 66, 72, 74, 80};
 inline constexpr std::array<int, 4> kMlaWarpsPerHead{8, 4, 2, 1};
+// Stands where a warps_per_head would for mla_combine_split_parallel.
+inline constexpr int kSplitParallelInstance = 0;
 
 // Partials and output have one type. Holds for both kernels, and for every warps_per_head.
 constexpr bool mla_in_table(DType type, int head_dim, int num_splits) {

@@ -6,11 +6,14 @@
 #include <array>
 #include <cstring>
 
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/sm100/mla_combine.cuh"
 
 namespace lsecheck::sm100 {
 
 namespace {
+
+static_assert(kMlaThreads == 32 * kMlaWarpsPerBlock);
 
 constexpr std::array<unsigned, 4> kSequenceLengths{2, 0, 3, 1};
 constexpr unsigned kPaddedLength = 3;
@@ -61,9 +64,15 @@ MlaLaunchPlan mla_launch_plan(std::uint32_t rows, bool ragged) {
   return plan;
 }
 
-std::optional<simt::Fault> launch_mla(const MlaInstance& instance, const CombineShape& shape,
-                                      const KernelVariant& variant, std::string_view kernel_name,
-                                      const CombineBuffers& buffers, const ExecutionOptions& options) {
+simt::Dim3 mla_grid(const MlaLaunchPlan& plan, std::uint32_t heads, int warps_per_head) {
+  const auto heads_per_block =
+      warps_per_head == kSplitParallelInstance ? 1U : static_cast<std::uint32_t>(kMlaWarpsPerBlock / warps_per_head);
+  return {plan.batch_size, plan.seq_len, (heads + heads_per_block - 1) / heads_per_block};
+}
+
+std::optional<simt::Fault> launch_mla(const CombineShape& shape, const KernelVariant& variant,
+                                      std::string_view kernel_name, const CombineBuffers& buffers,
+                                      const ExecutionOptions& options) {
   const MlaLaunchPlan plan = mla_launch_plan(shape.rows, variant.ragged);
   const auto num_partitions = static_cast<std::size_t>(shape.num_partitions);
   std::span<const std::byte> lse = buffers.lse_partial;
@@ -76,6 +85,10 @@ std::optional<simt::Fault> launch_mla(const MlaInstance& instance, const Combine
     lse = padded_lse;
     o = padded_o;
   }
+  if (options.backend == Backend::cuda) {
+    return cuda::launch(kernel_name, shape, variant, {lse, o, buffers.output, buffers.attention_sink},
+                        plan.row_offsets);
+  }
   const auto offsets = std::as_bytes(std::span(plan.row_offsets));
 
   MlaArguments arguments;
@@ -87,14 +100,13 @@ std::optional<simt::Fault> launch_mla(const MlaInstance& instance, const Combine
   }
   arguments.geometry = {plan.batch_size, plan.seq_len, shape.heads, variant.ragged ? plan.row_offsets.data() : nullptr};
 
-  const std::uint32_t heads_per_block = instance.warps_per_head == kSplitParallelInstance
-                                            ? 1
-                                            : static_cast<std::uint32_t>(kMlaWarpsPerBlock / instance.warps_per_head);
+  const MlaInstance& instance =
+      *find_mla_instance(shape.out, shape.ov_depth, shape.num_partitions, variant.warps_per_head);
   simt::Launch launch;
   launch.kernel = fmt::format("{}<{}, {}, {}, {}>", kernel_name, name_of(shape.out), shape.ov_depth,
                               shape.num_partitions, variant.name);
-  launch.grid = {plan.batch_size, plan.seq_len, (shape.heads + heads_per_block - 1) / heads_per_block};
-  launch.block = {32 * kMlaWarpsPerBlock, 1, 1};
+  launch.grid = mla_grid(plan, shape.heads, variant.warps_per_head);
+  launch.block = {kMlaThreads, 1, 1};
   launch.buffers = {input("o_partial", o), input("lse_partial", lse)};
   if (variant.ragged) launch.buffers.push_back(input("row_offsets", offsets));
   if (!buffers.attention_sink.empty()) launch.buffers.push_back(input("attention_sink", buffers.attention_sink));
@@ -103,6 +115,7 @@ std::optional<simt::Fault> launch_mla(const MlaInstance& instance, const Combine
   launch.unit = options.unit;
   launch.schedule = options.schedule;
   launch.schedule_seed = options.schedule_seed;
+  launch.dependent = true;
   launch.jobs = options.jobs;
   launch.only_blocks = options.only_blocks;
   return simt::run(launch, [&] { instance.thread_body(arguments); });

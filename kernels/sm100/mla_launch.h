@@ -19,8 +19,12 @@ struct MlaLaunchPlan {
 // of rows.
 MlaLaunchPlan mla_launch_plan(std::uint32_t rows, bool ragged);
 
-std::optional<simt::Fault> launch_mla(const MlaInstance& instance, const CombineShape& shape,
-                                      const KernelVariant& variant, std::string_view kernel_name,
-                                      const CombineBuffers& buffers, const ExecutionOptions& options);
+// heads_per_block heads a block on the z axis. warps_per_head: kSplitParallelInstance for mla_combine_split_parallel.
+simt::Dim3 mla_grid(const MlaLaunchPlan& plan, std::uint32_t heads, int warps_per_head);
+inline constexpr unsigned kMlaThreads = 256;  // a block
+
+std::optional<simt::Fault> launch_mla(const CombineShape& shape, const KernelVariant& variant,
+                                      std::string_view kernel_name, const CombineBuffers& buffers,
+                                      const ExecutionOptions& options);
 
 }  // namespace lsecheck::sm100
