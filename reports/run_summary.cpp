@@ -91,7 +91,7 @@ std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std:
 }
 
 std::string repro_line(const RunContext& context, const std::string& token_or_file) {
-  const std::string backend = context.backend == name_of(Backend::cuda) ? "--backend cuda " : "";
+  const std::string backend = context.backend == "cuda" ? "--backend cuda " : "";
   return "lsecheck repro " + backend + shell_word(token_or_file);
 }
 

@@ -28,7 +28,7 @@ class Workspace {
   std::byte* received() const { return received_; }  // what came back
 
   void send(std::size_t bytes) const;
-  // after: what ran before it in the stream; an error of that shows here first, or in the wait for both.
+  // after: what runs before it in the stream, for the message: its errors may show here.
   void receive(std::size_t bytes, const std::string& after) const;
 
  private:
