@@ -117,19 +117,23 @@ std::string table_name(const std::string& mangled) {
   return contracts().contains(name) ? name : "";
 }
 
+// Where the build kept what the compiler said; empty without nvcc.
+#if defined(LSECHECK_CUDA_REPORTS)
+constexpr const char* kReports = LSECHECK_CUDA_REPORTS;
+#else
+constexpr const char* kReports = "";
+#endif
+
 // --- the compiler's reports ---
 
 TEST(CudaResources, NoKernelOfStaticCountsTouchesLocalMemory) {
-#if !defined(LSECHECK_CUDA_REPORTS)
-  GTEST_SKIP() << "this build has no CUDA kernels";
-#else
-  if (!std::filesystem::exists(LSECHECK_CUDA_REPORTS)) {
-    GTEST_SKIP() << "the compiler's reports are not on this machine: " << LSECHECK_CUDA_REPORTS;
-  }
+  if (compiled_kernels().empty()) GTEST_SKIP() << "this build has no CUDA kernels";
+  if (!std::filesystem::exists(kReports))
+    GTEST_SKIP() << "the compiler's reports are not on this machine: " << kReports;
   static const std::regex kFunction(R"(Compiling entry function '(\S+)' for '(sm_\w+)')");
   static const std::regex kMemory(R"((\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads)");
   std::map<std::string, std::size_t> kernels_of_arch;
-  for (const auto& file : std::filesystem::directory_iterator(LSECHECK_CUDA_REPORTS)) {
+  for (const auto& file : std::filesystem::directory_iterator(kReports)) {
     if (file.path().extension() != ".log") continue;
     std::ifstream lines(file.path());
     std::string line, arch, name;
@@ -147,7 +151,6 @@ TEST(CudaResources, NoKernelOfStaticCountsTouchesLocalMemory) {
   }
   EXPECT_GE(kernels_of_arch.size(), 2U);
   for (const auto& [arch, kernels] : kernels_of_arch) EXPECT_EQ(kernels, contracts().size()) << arch;
-#endif
 }
 
 // --- code ---
@@ -222,14 +225,10 @@ void count_ptx(Counts& counts, const std::string& line) {
 }
 
 TEST(CudaPtx, IsWhatTheContractsSay) {
-#if !defined(LSECHECK_CUDA_REPORTS)
-  GTEST_SKIP() << "this build has no CUDA kernels";
-#else
-  if (!std::filesystem::exists(LSECHECK_CUDA_REPORTS)) {
-    GTEST_SKIP() << "the PTX is not on this machine: " << LSECHECK_CUDA_REPORTS;
-  }
+  if (compiled_kernels().empty()) GTEST_SKIP() << "this build has no CUDA kernels";
+  if (!std::filesystem::exists(kReports)) GTEST_SKIP() << "the PTX is not on this machine: " << kReports;
   std::map<std::string, Counts> kernels;
-  for (const auto& file : std::filesystem::directory_iterator(LSECHECK_CUDA_REPORTS)) {
+  for (const auto& file : std::filesystem::directory_iterator(kReports)) {
     if (file.path().extension() != ".ptx") continue;
     std::ifstream lines(file.path());
     std::string line;
@@ -255,7 +254,6 @@ TEST(CudaPtx, IsWhatTheContractsSay) {
     EXPECT_EQ(counts.contractible, 0) << "operations without .rn may be fused later on";
     EXPECT_EQ(counts.fused, contract.fused_multiplies.value_or(counts.fused)) << "fma";
   }
-#endif
 }
 
 // --- machine code ---
