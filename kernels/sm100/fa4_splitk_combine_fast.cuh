@@ -38,65 +38,90 @@ struct FastSplit {
 // Rows of weights in shared memory lie four banks apart: lanes of different rows read the same partition together.
 inline constexpr unsigned kFastWeightStride = kFa4PMax + 4;
 
-LSECHECK_DEVICE float fast_load_lse(const float* lse_partial, int p, int num_partitions, unsigned row_head,
-                                    unsigned rows_heads) {
-  return p < num_partitions ? load_global(lse_partial + (static_cast<std::size_t>(p) * rows_heads + row_head))
-                            : negative_infinity();
-}
-
 // The weight of an all-empty row is 0, so that its fold gives the +0 which fa4_splitk_combine stores.
 LSECHECK_DEVICE float fast_weight(float lse, float m, float g) {
   return m == negative_infinity() ? 0.0F : ex2_approx_ftz(lse - g);
 }
 
-// The weights of one row, by the whole warp: fa4_weights, but kept in shared memory from `first` on.
-LSECHECK_DEVICE void fast_weights_of_row(const float* lse_partial, int num_partitions, unsigned row_head,
-                                         unsigned rows_heads, unsigned lane, const SharedArray<float>& weights,
-                                         unsigned first) {
-  constexpr int kSlots = LaneSlots<0>::kCount;
-  float lse[kSlots];
-  LSECHECK_UNROLL
-  for (int k = 0; k < kSlots; ++k) {
-    lse[k] = fast_load_lse(lse_partial, 32 * k + static_cast<int>(lane), num_partitions, row_head, rows_heads);
-  }
-  float m = lse[0];
-  LSECHECK_UNROLL
-  for (int k = 1; k < kSlots; ++k) m = max_non_nan(m, lse[k]);
-  m = warp_max(m);
-  // Slots beyond P would add ex2(-inf) = +0.
-  float s = ex2_approx_ftz(lse[0] - m);
-  LSECHECK_UNROLL
-  for (int k = 1; k < kSlots; ++k) {
-    if (32 * k < num_partitions) s = s + ex2_approx_ftz(lse[k] - m);
-  }
-  s = warp_sum(s);
-  const float g = lg2_approx(s) + m;
-  LSECHECK_UNROLL
-  for (int k = 0; k < kSlots; ++k) {
-    if (32 * k < num_partitions) weights.store(first + 32U * k + lane, fast_weight(lse[k], m, g));
-  }
-}
+// The rows of one warp, their LSEs in its lanes and then their weights in shared memory. Their loads are issued apart
+// from the rest, so that those of O can follow before anything waits.
+template <unsigned kRows>
+struct FastRows {
+  static constexpr int kSlots = LaneSlots<0>::kCount;
+  static constexpr unsigned kGroup = 32 / kRows;  // lanes of a row where all rows fit in the warp at once
+  const float* lse_partial;
+  int num_partitions;
+  unsigned first_row;
+  unsigned rows_heads;
+  unsigned lane;
+  float lse[kRows][kSlots];
 
-// The weights of 32 / kGroup rows at once, for P <= kGroup. The lanes that the full butterfly adds besides hold -inf
-// and ex2(-inf) = +0, which change no bit of a maximum or of a sum. The maximum with -inf is what the empty slots 1..
-// of the run-time kernel make of a NaN.
-template <unsigned kGroup>
-LSECHECK_DEVICE void fast_weights_of_group(const float* lse_partial, int num_partitions, unsigned first_row,
-                                           unsigned rows_heads, unsigned lane, const SharedArray<float>& weights,
-                                           unsigned first) {
-  const unsigned row = lane / kGroup;
-  const unsigned row_head = first_row + row < rows_heads ? first_row + row : rows_heads - 1;
-  const auto p = static_cast<int>(lane % kGroup);
-  const float lse = fast_load_lse(lse_partial, p, num_partitions, row_head, rows_heads);
-  float m = max_non_nan(lse, negative_infinity());
-  LSECHECK_UNROLL
-  for (unsigned offset = kGroup / 2; offset > 0; offset /= 2) m = max_non_nan(m, shuffle_xor(m, offset));
-  float s = ex2_approx_ftz(lse - m);
-  LSECHECK_UNROLL
-  for (unsigned offset = kGroup / 2; offset > 0; offset /= 2) s = s + shuffle_xor(s, offset);
-  const float g = lg2_approx(s) + m;
-  weights.store(first + row * kFastWeightStride + static_cast<unsigned>(p), fast_weight(lse, m, g));
-}
+  LSECHECK_DEVICE bool grouped() const { return kRows > 1 && num_partitions <= static_cast<int>(kGroup); }
+
+  // Rows past the last one follow it.
+  LSECHECK_DEVICE float load_one(int p, unsigned row) const {
+    const unsigned row_head = first_row + row < rows_heads ? first_row + row : rows_heads - 1;
+    return p < num_partitions ? load_global(lse_partial + (static_cast<std::size_t>(p) * rows_heads + row_head))
+                              : negative_infinity();
+  }
+  LSECHECK_DEVICE void load() {
+    if (grouped()) {
+      lse[0][0] = load_one(static_cast<int>(lane % kGroup), lane / kGroup);
+      return;
+    }
+    LSECHECK_UNROLL
+    for (unsigned row = 0; row < kRows; ++row) {
+      LSECHECK_UNROLL
+      for (int k = 0; k < kSlots; ++k) lse[row][k] = load_one(32 * k + static_cast<int>(lane), row);
+    }
+  }
+
+  LSECHECK_DEVICE void store_weights(const SharedArray<float>& weights, unsigned first) const {
+    if (grouped()) {
+      store_grouped(weights, first);
+      return;
+    }
+    LSECHECK_UNROLL
+    for (unsigned row = 0; row < kRows; ++row) store_row(row, weights, first + row * kFastWeightStride);
+  }
+
+  // fa4_weights by the whole warp.
+  LSECHECK_DEVICE void store_row(unsigned row, const SharedArray<float>& weights, unsigned first) const {
+    float m = lse[row][0];
+    LSECHECK_UNROLL
+    for (int k = 1; k < kSlots; ++k) m = max_non_nan(m, lse[row][k]);
+    m = warp_max(m);
+    // Slots beyond P would add ex2(-inf) = +0.
+    float s = ex2_approx_ftz(lse[row][0] - m);
+    LSECHECK_UNROLL
+    for (int k = 1; k < kSlots; ++k) {
+      if (32 * k < num_partitions) s = s + ex2_approx_ftz(lse[row][k] - m);
+    }
+    s = warp_sum(s);
+    const float g = lg2_approx(s) + m;
+    LSECHECK_UNROLL
+    for (int k = 0; k < kSlots; ++k) {
+      if (32 * k < num_partitions) {
+        weights.store(first + 32U * static_cast<unsigned>(k) + lane, fast_weight(lse[row][k], m, g));
+      }
+    }
+  }
+
+  // All rows at once, each in kGroup lanes. The lanes that the full butterfly adds besides hold -inf and ex2(-inf) =
+  // +0, which change no bit of a maximum or of a sum. The maximum with -inf is what the empty slots 1.. of the run-time
+  // kernel make of a NaN.
+  LSECHECK_DEVICE void store_grouped(const SharedArray<float>& weights, unsigned first) const {
+    const float mine = lse[0][0];
+    float m = max_non_nan(mine, negative_infinity());
+    LSECHECK_UNROLL
+    for (unsigned offset = kGroup / 2; offset > 0; offset /= 2) m = max_non_nan(m, shuffle_xor(m, offset));
+    float s = ex2_approx_ftz(mine - m);
+    LSECHECK_UNROLL
+    for (unsigned offset = kGroup / 2; offset > 0; offset /= 2) s = s + shuffle_xor(s, offset);
+    const float g = lg2_approx(s) + m;
+    weights.store(first + (lane / kGroup) * kFastWeightStride + lane % kGroup, fast_weight(mine, m, g));
+  }
+};
 
 template <class Out, class Partial, int kDepth, int kLoadBytes>
 LSECHECK_KERNEL void fa4_splitk_combine_fast(const float* lse_partial, const Partial* o_partial, Out* output,
@@ -125,37 +150,34 @@ LSECHECK_KERNEL void fa4_splitk_combine_fast(const float* lse_partial, const Par
       kRowsPerWarp > 1 ? lane % Split::kLanesPerRow : 32 * (grid_warp % Split::kWarpsPerRow) + lane;
   const unsigned column = lane_of_row * Split::kWidth;
 
-  const auto copy_batch = [&](int base, unsigned stage) {
+  FastRows<kRowsPerWarp> rows{lse_partial, num_partitions, first_row, rows_heads, lane, {}};
+  rows.load();
+
+  // Copies batch after batch; to_copy is the next partition.
+  const std::size_t partition_stride = static_cast<std::size_t>(rows_heads) * kDepth;
+  const Partial* from = o_partial + static_cast<std::size_t>(row_head) * kDepth + column;
+  int to_copy = 0;
+  const auto copy_batch = [&](unsigned stage) {
     LSECHECK_UNROLL
-    for (int j = 0; j < kBatch; ++j) {
-      if (base + j < num_partitions) {
-        const Partial* const row = o_partial + (static_cast<std::size_t>(base + j) * rows_heads + row_head) * kDepth;
-        ring.copy_async((stage * kBatch + static_cast<unsigned>(j)) * Split::kThreads + thread,
-                        reinterpret_cast<const PartialVector*>(row + column));
+    for (unsigned j = 0; j < kBatch; ++j) {
+      if (to_copy < num_partitions) {
+        ring.copy_async((stage * kBatch + j) * Split::kThreads + thread, reinterpret_cast<const PartialVector*>(from));
       }
+      from += partition_stride;
+      ++to_copy;
     }
     async_commit();
   };
   LSECHECK_UNROLL
-  for (int stage = 0; stage < kStages - 1; ++stage) copy_batch(stage * kBatch, static_cast<unsigned>(stage));
+  for (unsigned stage = 0; stage < kStages - 1; ++stage) copy_batch(stage);
 
   const unsigned first_weight = warp * kRowsPerWarp * kFastWeightStride;
-  if (kRowsPerWarp > 1 && num_partitions <= static_cast<int>(32 / kRowsPerWarp)) {
-    fast_weights_of_group<32 / kRowsPerWarp>(lse_partial, num_partitions, first_row, rows_heads, lane, weights,
-                                             first_weight);
-  } else {
-    LSECHECK_UNROLL
-    for (unsigned row = 0; row < kRowsPerWarp; ++row) {
-      fast_weights_of_row(lse_partial, num_partitions, first_row + row < rows_heads ? first_row + row : rows_heads - 1,
-                          rows_heads, lane, weights, first_weight + row * kFastWeightStride);
-    }
-  }
+  rows.store_weights(weights, first_weight);
   warp_barrier();
 
   const unsigned my_weights = first_weight + row_of_warp * kFastWeightStride;
   float acc[Split::kWidth] = {};
-  const auto fold = [&](int p, const PartialVector& o) {
-    const float weight = weights.load(my_weights + static_cast<unsigned>(p));
+  const auto fold = [&](float weight, const PartialVector& o) {
     LSECHECK_UNROLL
     for (int i = 0; i < Split::kWidth; ++i) acc[i] = fa4_fold(weight, to_f32(o.element[i]), acc[i]);
   };
@@ -163,19 +185,24 @@ LSECHECK_KERNEL void fa4_splitk_combine_fast(const float* lse_partial, const Par
   unsigned refilled = kStages - 1;
   for (int base = 0; base < num_partitions; base += kBatch) {
     async_wait<kStages - 2>();
-    copy_batch(base + (kStages - 1) * kBatch, refilled);  // over the batch that the previous turn folded
+    copy_batch(refilled);  // over the batch that the previous turn folded
     if (++refilled == kStages) refilled = 0;
     const unsigned slot = stage * kBatch * Split::kThreads + thread;
     if (++stage == kStages) stage = 0;
+    const unsigned weight_at = my_weights + static_cast<unsigned>(base);
     if (base + kBatch <= num_partitions) {
       PartialVector o[kBatch];
+      float weight[kBatch];
       LSECHECK_UNROLL
-      for (unsigned j = 0; j < kBatch; ++j) o[j] = ring.load(slot + j * Split::kThreads);
+      for (unsigned j = 0; j < kBatch; ++j) {
+        o[j] = ring.load(slot + j * Split::kThreads);
+        weight[j] = weights.load(weight_at + j);
+      }
       LSECHECK_UNROLL
-      for (int j = 0; j < kBatch; ++j) fold(base + j, o[j]);
+      for (int j = 0; j < kBatch; ++j) fold(weight[j], o[j]);
     } else {
-      for (int j = 0; base + j < num_partitions; ++j) {
-        fold(base + j, ring.load(slot + static_cast<unsigned>(j) * Split::kThreads));
+      for (unsigned j = 0; base + static_cast<int>(j) < num_partitions; ++j) {
+        fold(weights.load(weight_at + j), ring.load(slot + j * Split::kThreads));
       }
     }
   }

@@ -106,8 +106,11 @@ LSECHECK_KERNEL void mla_combine(const float* lse_partial, const T* o_partial, T
       const PartialVector o = load_global(reinterpret_cast<const PartialVector*>(row + depth_of(c)));
       LSECHECK_UNROLL
       for (int i = 0; i < kWidth; ++i) {
-        // The select keeps what lies under an empty (or underflowed) split out of the sum: 0 * NaN would be NaN.
-        acc[c][i] = fma_rn(weight, weight != 0.0F ? to_f32(o.element[i]) : 0.0F, acc[c][i]);
+        // The select keeps what lies under an empty (or underflowed) split out of the sum: 0 * NaN would be NaN. It is
+        // made on the element as it was loaded: around a conversion, nvcc makes a branch of it and loads the rest of
+        // the vector only where it is taken.
+        const T kept = weight != 0.0F ? o.element[i] : T{};
+        acc[c][i] = fma_rn(weight, to_f32(kept), acc[c][i]);
       }
     }
   }
