@@ -26,7 +26,7 @@ std::vector<KernelId> kernels_matching(const std::string& glob, Backend backend 
 
 // Case case_index of the sequence that seed starts: a pure function. Kernels take fixed turns;
 // each has a sequence of its own, of which it takes the next case, so that it sees the same cases alone and among
-// others. Regimes, types, depths, chips and shapes come from decks that are dealt out whole (case_draw.cpp), so any
+// others. Regimes, types, depths, chips and shapes come from decks that are dealt out whole (case_decks.h), so any
 // some tens of consecutive cases hold every class in its share. The spec passes spec_error().
 CaseSpec draw_spec(std::uint64_t seed, std::uint64_t case_index, const DrawLimits& limits);
 
