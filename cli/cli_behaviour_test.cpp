@@ -112,28 +112,28 @@ constexpr CommandLine kCommandLines[] = {
      "--backend cuda",
      4, "^$", "--backend cuda: .*; use --backend cpu"},
     {"ReproGarbage", "repro lse1-garbage", 2, "^$", "token: "},
-    {"ReproOtherGeneratorVersion", "repro lse1-amaasaaqaaaacaacaeauaaaaaaaaaaaaadbhzi2t", 125, "^$",
-     "^lsecheck: token of generator version 3, this is 2: .*case file"},
+    {"ReproOtherGeneratorVersion", "repro lse1-aiaasaaqaaaacaacaeauaaaaaaaaaaaaabop66om", 125, "^$",
+     "^lsecheck: token of generator version 2, this is 3: .*case file"},
     {"ReproWhatHolds", "repro $(lsecheck run --cases 2 --json /dev/stdout | grep -o 'lse1-[a-z2-7]*' | head -n 1)", 3,
      "^case .*law .*largest .*NOT REPRODUCED"},
-    {"ReproTooLittleMemory", "repro lse1-aiaasaaqaaaacaacaeauaaaaaaaaaaaaabop66om --memory 1K", 2, "^$",
+    {"ReproTooLittleMemory", "repro lse1-amaasaaqaaaacaaaaiaqcqaaaaaaaaaaaaae7zytd4 --memory 1K", 2, "^$",
      "allow it with --memory"},
     {"ReproSavedCase",
-     "repro lse1-aiaasaaqaaaacaacaeauaaaaaaaaaaaaabop66om --save c.safetensors >/dev/null; lsecheck repro "
+     "repro lse1-amaasaaqaaaacaaaaiaqcqaaaaaaaaaaaaae7zytd4 --save c.safetensors >/dev/null; lsecheck repro "
      "c.safetensors",
      3, "^case .*P=2 .*law .*value_scaling.*NOT REPRODUCED"},
     {"ReproTruncatedCase",
-     "repro lse1-aiaasaaqaaaacaacaeauaaaaaaaaaaaaabop66om --save c.safetensors >/dev/null; truncate -s -1 "
+     "repro lse1-amaasaaqaaaacaaaaiaqcqaaaaaaaaaaaaae7zytd4 --save c.safetensors >/dev/null; truncate -s -1 "
      "c.safetensors && "
      "lsecheck repro c.safetensors",
      2, "^$", "c.safetensors"},
     {"ReproLyingHeader",
-     "repro lse1-aiaasaaqaaaacaacaeauaaaaaaaaaaaaabop66om --save c.safetensors >/dev/null; sed -i 's/F32/F16/' "
+     "repro lse1-amaasaaqaaaacaaaaiaqcqaaaaaaaaaaaaae7zytd4 --save c.safetensors >/dev/null; sed -i 's/F32/F16/' "
      "c.safetensors && "
      "lsecheck repro c.safetensors",
      2, "^$", "c.safetensors"},
-    {"ReproSaveToNowhere", "repro lse1-aiaasaaqaaaacaacaeauaaaaaaaaaaaaabop66om --save no/such/folder/c.safetensors", 4,
-     "^$", "no/such/folder"},
+    {"ReproSaveToNowhere", "repro lse1-amaasaaqaaaacaaaaiaqcqaaaaaaaaaaaaae7zytd4 --save no/such/folder/c.safetensors",
+     4, "^$", "no/such/folder"},
     {"ReproMissingFile", "repro no-such.safetensors", 2, "^$", "no-such.safetensors"},
     {"CheckWithoutFile", "check", 2, "^$", "required; see lsecheck check --help"},
     {"CheckNumpyRecording", "check " LSECHECK_SOURCE_DIR "/properties/testdata/recorded_by_numpy.safetensors", 0,

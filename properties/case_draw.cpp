@@ -4,172 +4,21 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 #include <span>
 
 #include "kernels/dispatch/fa4_dispatch.h"
 #include "kernels/dispatch/mla_dispatch.h"
-#include "kernels/registry.h"
-#include "kernels/sm100/mla_instantiation_table.h"
+#include "properties/case_decks.h"
+#include "properties/case_kernel.h"
 #include "properties/case_limits.h"
 #include "properties/philox.h"
 
 namespace lsecheck {
 namespace {
 
-// The decks. Case i takes one card of each: a deck of n cards is shuffled anew (by seed, deck and i / n) for every n
-// consecutive cases, so each such block holds every card once, and decks of different length meet in ever new
-// combinations.
-
-enum class Deck : std::uint32_t {
-  shape = 1,
-  lse,
-  values,
-  empties,
-  garbage,
-  types,
-  depth,
-  arch,
-  selection,
-  edge,
-  pick,
-  kernel,
-  sink,
-  last  // decks of one kernel are numbered apart from those of the next
-};
-
-enum class PClass : std::uint8_t {
-  edge_small,        // 1, 2, 3, 31, 32
-  edge_large,        // slot, ladder and chip edges above 32
-  production_small,  // what dispatch chooses, up to 32
-  production_large   // what dispatch chooses, above 32
-};
-
-enum class RowsClass : std::uint8_t {
-  one,
-  few,   // 2 or 3 row-heads
-  grid,  // 4 to 24 row-heads, heads >= 2
-  many,  // a hundred or so, heads >= 2 and no round numbers
-  tall   // one head, 4 to 8 rows
-};
-
-struct Shape {
-  PClass p;
-  RowsClass rows;
-};
-
-constexpr std::array<Shape, 20> kShapes{{
-    {PClass::edge_large, RowsClass::one},        {PClass::edge_large, RowsClass::one},
-    {PClass::edge_large, RowsClass::few},        {PClass::edge_large, RowsClass::grid},
-    {PClass::production_large, RowsClass::one},  {PClass::production_large, RowsClass::one},
-    {PClass::production_large, RowsClass::few},  {PClass::production_large, RowsClass::grid},
-    {PClass::production_large, RowsClass::grid}, {PClass::production_large, RowsClass::tall},
-    {PClass::edge_small, RowsClass::one},        {PClass::edge_small, RowsClass::few},
-    {PClass::edge_small, RowsClass::grid},       {PClass::edge_small, RowsClass::many},
-    {PClass::production_small, RowsClass::few},  {PClass::production_small, RowsClass::grid},
-    {PClass::production_small, RowsClass::grid}, {PClass::production_small, RowsClass::grid},
-    {PClass::production_small, RowsClass::many}, {PClass::production_small, RowsClass::tall},
-}};
-
-constexpr std::array<int, 5> kSmallEdges{1, 2, 3, 31, 32};
-constexpr std::array<int, 13> kLargeEdges{33, 63, 64, 65, 96, 97, 127, 128, 129, 132, 148, 159, 160};
-// NaN LSEs meet the slot structure: the same edges, one inside a slot, small ones.
-constexpr std::array<int, 12> kPolicyPartitions{1, 2, 31, 32, 33, 34, 63, 64, 65, 96, 97, 160};
-
-struct RowsHeads {
-  std::uint32_t rows;
-  std::uint16_t heads;
-};
-constexpr std::array<RowsHeads, 1> kOne{{{1, 1}}};
-constexpr std::array<RowsHeads, 4> kFew{{{1, 2}, {2, 1}, {1, 3}, {3, 1}}};
-constexpr std::array<RowsHeads, 12> kGrid{
-    {{2, 2}, {1, 4}, {1, 5}, {3, 2}, {2, 3}, {1, 6}, {1, 8}, {2, 4}, {4, 2}, {5, 3}, {3, 5}, {8, 3}}};
-constexpr std::array<RowsHeads, 4> kMany{{{13, 5}, {33, 3}, {17, 7}, {65, 2}}};
-constexpr std::array<RowsHeads, 4> kTall{{{4, 1}, {5, 1}, {6, 1}, {8, 1}}};
-
-constexpr std::array<LseRegime, 20> kLse{LseRegime::narrow,
-                                         LseRegime::narrow,
-                                         LseRegime::narrow,
-                                         LseRegime::dominant,
-                                         LseRegime::dominant,
-                                         LseRegime::extreme_spread,
-                                         LseRegime::extreme_spread,
-                                         LseRegime::extreme_spread,
-                                         LseRegime::large_magnitude,
-                                         LseRegime::large_magnitude,
-                                         LseRegime::large_magnitude,
-                                         LseRegime::masked_sentinel,
-                                         LseRegime::masked_sentinel,
-                                         LseRegime::ties,
-                                         LseRegime::ties,
-                                         LseRegime::flushed_weights,
-                                         LseRegime::flushed_weights,
-                                         LseRegime::attention,
-                                         LseRegime::attention,
-                                         LseRegime::policy};
-// Attention values come with attention LSEs.
-constexpr std::array<ValueRegime, 16> kValues{
-    ValueRegime::normal,   ValueRegime::normal,     ValueRegime::normal,     ValueRegime::normal,
-    ValueRegime::normal,   ValueRegime::cancelling, ValueRegime::cancelling, ValueRegime::cancelling,
-    ValueRegime::constant, ValueRegime::constant,   ValueRegime::one_hot,    ValueRegime::huge,
-    ValueRegime::huge,     ValueRegime::subnormal,  ValueRegime::one_hot,    ValueRegime::nonfinite};
-constexpr std::array<EmptyPattern, 17> kEmpties{
-    EmptyPattern::none,       EmptyPattern::none,       EmptyPattern::none,     EmptyPattern::trailing,
-    EmptyPattern::trailing,   EmptyPattern::trailing,   EmptyPattern::trailing, EmptyPattern::mixed_rows,
-    EmptyPattern::mixed_rows, EmptyPattern::mixed_rows, EmptyPattern::random,   EmptyPattern::random,
-    EmptyPattern::one_left,   EmptyPattern::one_left,   EmptyPattern::leading,  EmptyPattern::leading,
-    EmptyPattern::all};
-constexpr std::array<Garbage, 7> kGarbage{Garbage::nan,  Garbage::nan,        Garbage::nan,       Garbage::inf,
-                                          Garbage::zero, Garbage::stale_bits, Garbage::stale_bits};
-constexpr std::array<TypePair, 11> kTypes{{{DType::bf16, DType::bf16},
-                                           {DType::bf16, DType::bf16},
-                                           {DType::bf16, DType::bf16},
-                                           {DType::f16, DType::f16},
-                                           {DType::f16, DType::f16},
-                                           {DType::f32, DType::f32},
-                                           {DType::f32, DType::f32},
-                                           {DType::bf16, DType::f32},
-                                           {DType::bf16, DType::f32},
-                                           {DType::f16, DType::f32},
-                                           {DType::f16, DType::f32}}};
-constexpr std::array<std::uint16_t, 13> kDepths{64, 64, 72, 80, 96, 128, 128, 128, 160, 192, 224, 256, 512};
-constexpr std::array<Arch, 10> kArchs{Arch::sm_100a, Arch::sm_100a, Arch::sm_100a, Arch::sm_100a, Arch::sm_103a,
-                                      Arch::sm_103a, Arch::sm_103a, Arch::sm_90,   Arch::sm_90,   Arch::sm_90};
-// Many over_bucketed cards turn into production ones, where P is a rung.
-constexpr std::array<Selection, 12> kSelections{
-    Selection::production,    Selection::production,    Selection::production,    Selection::production,
-    Selection::over_bucketed, Selection::over_bucketed, Selection::over_bucketed, Selection::over_bucketed,
-    Selection::over_bucketed, Selection::runtime_p,     Selection::runtime_p,     Selection::runtime_p};
-
-// FA4 half of all cases.
-constexpr std::array<KernelId, 4> kKernelTurns{KernelId::fa4_splitk_combine, KernelId::fa4_splitk_combine,
-                                               KernelId::mla_combine, KernelId::mla_combine_split_parallel};
-
-// MLA. Production is bf16 at head dimension 512.
-struct MlaFormat {
-  DType type;
-  std::uint16_t head_dim;
-};
-constexpr std::array<MlaFormat, 12> kMlaFormats{{{DType::bf16, 512},
-                                                 {DType::bf16, 512},
-                                                 {DType::bf16, 512},
-                                                 {DType::bf16, 512},
-                                                 {DType::bf16, 512},
-                                                 {DType::bf16, 512},
-                                                 {DType::f16, 512},
-                                                 {DType::f16, 512},
-                                                 {DType::f32, 512},
-                                                 {DType::f32, 512},
-                                                 {DType::bf16, 256},
-                                                 {DType::f32, 256}}};
-constexpr std::array<Selection, 8> kMlaSelections{
-    Selection::production,  Selection::production,    Selection::alternative,   Selection::alternative,
-    Selection::alternative, Selection::over_bucketed, Selection::over_bucketed, Selection::over_bucketed};
-constexpr std::array<SinkKind, 6> kSinks{SinkKind::none,   SinkKind::none,   SinkKind::finite,
-                                         SinkKind::finite, SinkKind::finite, SinkKind::minus_infinity};
-
-// rows * heads * P * ov_depth of one case. Whole rows are given up first, then heads; one row-head always fits.
-constexpr std::uint64_t kMaxTerms = 160'000;
+using namespace decks;
 
 // One kernel's sequence of cases.
 struct Sequence {
@@ -292,8 +141,8 @@ int draw_partitions(const Sequence& sequence, std::uint64_t case_index, std::siz
 // The split counts above or up to 32 that the spec's kernel is compiled for on its chip.
 std::vector<int> mla_split_counts(const CaseSpec& spec, bool large) {
   std::vector<int> counts;
-  for (const int splits : sm100::kMlaSplits) {
-    if ((splits > 32) == large && is_mla_split_count(spec, splits)) counts.push_back(splits);
+  for (const int splits : launchable_counts(spec)) {
+    if ((splits > 32) == large) counts.push_back(splits);
   }
   return counts;
 }
@@ -318,7 +167,9 @@ std::optional<MlaDraw> draw_mla_production(PhiloxStream& stream, const CaseSpec&
     const auto at = std::find(counts.begin(), counts.end(), bucket);
     const int below = at == counts.begin() ? 0 : *(at - 1);
     const auto wanted = static_cast<int>(stream.between(below + 1, bucket));
-    if (is_mla_split_count(spec, bucket) && (bucket > 32) == large && wanted >= 2) return MlaDraw{wanted, bucket};
+    CombineShape shape = shape_of(spec);
+    shape.num_partitions = bucket;
+    if (!kernel_of(spec).refuse(shape) && (bucket > 32) == large && wanted >= 2) return MlaDraw{wanted, bucket};
   }
   return std::nullopt;
 }
@@ -412,18 +263,52 @@ CaseSpec draw_mla(const Sequence& sequence, std::uint64_t index, const DrawLimit
   return spec;
 }
 
+// Partition counts rotate through all that the kernel can be launched with, at most 32.
+CaseSpec draw_with_masses(const Sequence& sequence, std::uint64_t index, const DrawLimits& limits) {
+  const auto card = [&](Deck deck, const auto& table) { return deal(sequence, deck, index, table); };
+  const CombineKernel& kernel = *registered_kernel(sequence.kernel);
+  PhiloxStream stream(sequence.seed, sequence.purpose(Deck::pick), index);
+  CaseSpec spec = draw_common(sequence, index, limits, stream);
+  if (!kernel.drops_garbage()) spec.garbage = card(Deck::garbage, kFiniteGarbage);
+  if (!uses_attention(spec)) spec.mass = card(Deck::mass, kMasses);
+  const auto forms = kernel.exponent_forms();
+  spec.exponent = forms[deal(sequence, Deck::exponent, index, forms.size())];
+  std::vector<TypePair> types;
+  for (const TypePair& pair : kTypePairs) {
+    if (kernel.supports_types(pair.out, pair.partial)) types.push_back(pair);
+  }
+  const TypePair pair = types[deal(sequence, Deck::types, index, types.size())];
+  spec.out = pair.out;
+  spec.partial = pair.partial;
+  const auto depths = kernel.depths();
+  spec.ov_depth = static_cast<std::uint16_t>(depths[deal(sequence, Deck::depth, index, depths.size())]);
+  const RowsHeads rows_heads = draw_rows(stream, kShapes[deal(sequence, Deck::shape, index, kShapes.size())].rows);
+  spec.rows = rows_heads.rows;
+  spec.heads = rows_heads.heads;
+  spec.num_partitions = static_cast<std::uint16_t>(edge_partitions(launchable_counts(spec), sequence, index));
+  bound_work(spec);
+  return spec;
+}
+
+// The kernels of one round in the order of kKernelTurns.
+std::vector<KernelId> round_of(const DrawLimits& limits) {
+  std::vector<KernelId> round;
+  const auto& only = limits.kernels;
+  std::copy_if(kKernelTurns.begin(), kKernelTurns.end(), std::back_inserter(round), [&](KernelId kernel) {
+    return registered_kernel(kernel) != nullptr &&
+           (only.empty() || std::find(only.begin(), only.end(), kernel) != only.end());
+  });
+  return round;
+}
+
 // Whose turn case_index is, and how many turns that kernel had before. The order within each round is shuffled.
 struct Turn {
   KernelId kernel;
   std::uint64_t index;
 };
 Turn turn_of(std::uint64_t seed, std::uint64_t case_index, const DrawLimits& limits) {
-  std::array<KernelId, kKernelTurns.size()> round{};
-  std::size_t n = 0;
-  for (const KernelId kernel : kKernelTurns) {
-    const auto& only = limits.kernels;
-    if (only.empty() || std::find(only.begin(), only.end(), kernel) != only.end()) round[n++] = kernel;
-  }
+  std::vector<KernelId> round = round_of(limits);
+  const std::size_t n = round.size();
   const std::uint64_t number = case_index / n;
   PhiloxStream stream(seed, static_cast<std::uint32_t>(Deck::kernel), number);
   for (std::size_t i = n - 1; i > 0; --i) std::swap(round[i], round[stream.below(i + 1)]);
@@ -441,7 +326,8 @@ std::vector<KernelId> kernels_matching(const std::string& glob, Backend backend)
   std::vector<KernelId> kernels;
   for (int i = 0; i < kKernelCount; ++i) {
     const auto kernel = static_cast<KernelId>(i);
-    if (backend == Backend::cuda && !find_kernel(name_of(kernel))->has_cuda_build()) continue;
+    const CombineKernel* const registered = registered_kernel(kernel);
+    if (registered == nullptr || (backend == Backend::cuda && !registered->has_cuda_build())) continue;
     if (fnmatch(glob.c_str(), std::string(name_of(kernel)).c_str(), 0) == 0) kernels.push_back(kernel);
   }
   return kernels;
@@ -450,7 +336,15 @@ std::vector<KernelId> kernels_matching(const std::string& glob, Backend backend)
 CaseSpec draw_spec(std::uint64_t seed, std::uint64_t case_index, const DrawLimits& limits) {
   const Turn turn = turn_of(seed, case_index, limits);
   const Sequence sequence{seed, turn.kernel};
-  return is_mla(turn.kernel) ? draw_mla(sequence, turn.index, limits) : draw_fa4(sequence, turn.index, limits);
+  if (registered_kernel(turn.kernel)->takes_masses()) return draw_with_masses(sequence, turn.index, limits);
+  if (registered_kernel(turn.kernel)->has_rungs()) return draw_fa4(sequence, turn.index, limits);
+  return draw_mla(sequence, turn.index, limits);
+}
+
+int percent_of_turns(const DrawLimits& limits, KernelId kernel) {
+  const std::vector<KernelId> round = round_of(limits);
+  const auto turns = std::count(round.begin(), round.end(), kernel);
+  return static_cast<int>(100 * turns / static_cast<std::ptrdiff_t>(round.size()));
 }
 
 }  // namespace lsecheck

@@ -82,7 +82,7 @@ TEST(JsonReportTest, RefusesWithThePlaceOfTheFault) {
       {"\"next_case_index\":100", "\"next_case_index\":-1", "progress.next_case_index is not a non-negative integer"},
       {"\"next_case_index\":100", "\"next_case_index\":1e2", "progress.next_case_index is not a non-negative integer"},
       {"\"cases\":100", "\"cases\":\"100\"", "summary.cases is not a non-negative integer"},
-      {"\"generator_version\":2", "\"generator_version\":4294967296", "context.generator_version is out of range"},
+      {"\"generator_version\":3", "\"generator_version\":4294967296", "context.generator_version is out of range"},
       {"\"digest\":\"0x", "\"digest\":\"", "kernels[0].digest is not 0x and 16 hexadecimal digits"},
       {"\"got_bits\":\"0x0", "\"got_bits\":\"0xg", "kernels[0].ulp.largest_seen.got_bits is not 0x and 8"},
       {"\"largest_seen\":{\"value\":", "\"largest_seen\":{\"value\":-",
