@@ -48,6 +48,7 @@ struct KernelVariant {
   int p_static = 0;        // 0: the partition count is a run-time argument
   int warps_per_head = 0;  // 0: not a parameter of the kernel
   bool ragged = false;     // rows are cut into sequences of unequal length, whose workspace is padded to the longest
+  int m_pack = 0;          // 0: not a parameter of the kernel; key quarters or halves that share a warpgroup
 };
 
 // Layouts: lse_partial [P, rows, heads] f32 (in the shape's exponent form), o_partial [P, rows, heads, ov_depth] of

@@ -2,8 +2,8 @@
 
 // The few names that a kernel source needs beyond the language: from the executor when the host compiler builds it,
 // from PTX when nvcc does. threadIdx and blockIdx; load_global, store_global; shuffle, shuffle_xor, warp_uniform;
-// ex2_approx_ftz, lg2_approx; block_barrier; grid_dependency_wait; LSECHECK_SHARED_ARRAY; LSECHECK_KERNEL,
-// LSECHECK_DEVICE, LSECHECK_UNROLL.
+// ex2_approx_ftz, lg2_approx, rcp_approx_ftz; block_barrier; grid_dependency_wait; LSECHECK_SHARED_ARRAY;
+// LSECHECK_DYNAMIC_SHARED and SharedWindow; TensorMemory; LSECHECK_KERNEL, LSECHECK_DEVICE, LSECHECK_UNROLL.
 #if defined(__CUDACC__)
 #include "kernels/cuda/device_api.cuh"
 #else
