@@ -76,10 +76,11 @@ std::vector<std::uint8_t> value_classes(const Fa4WsErrors& errors, std::span<con
   return certain;
 }
 
-// What may come besides where partial sums overflow. Where a finite value alone is due, Inf is left to the grade. A sum
-// of finite values may become an Inf of either sign; one that holds an Inf, NaN.
-std::uint8_t with_overflow(std::uint8_t due, bool finite_values) {
-  if (due == kFinite) return kFinite | kNaNByOverflow;
+// What may come besides where partial sums overflow: an Inf of either sign from a sum of finite values; NaN from one
+// that holds an Inf. Where a finite value alone is due that is left to the grade, but for either_sign: that an Inf of
+// one sign is due and an early overflow of the other may be there instead, which the grade would not let pass.
+std::uint8_t with_overflow(std::uint8_t due, bool finite_values, bool either_sign) {
+  if (due == kFinite && !either_sign) return kFinite | kNaNByOverflow;
   return static_cast<std::uint8_t>(due | kNaN | (finite_values ? kAnyInf : 0));
 }
 
@@ -161,7 +162,11 @@ RowExpectation unnormalised(const CombineShape& shape, const RowInput& row, cons
   }
   const Fa4WsSums sums = fa4_ws_sums(errors, result.a, columns, depth);
   for (std::size_t d = 0; d < depth; ++d) {
-    result.due[d] = sums.may_overflow[d] ? with_overflow(classes[d], classes[d] == kFinite) : classes[d];
+    // Two terms or more make the early overflow and two or fewer come after it, none beyond the largest f32 but by the
+    // errors of the weights: the exact sum is not further out on the other side than that.
+    const double exact = std::abs(sums.near[d]) / max_finite(DType::f32);
+    const bool either_sign = exact > 1 - 0x1p-10 && exact < 1 + 0x1p-10;
+    result.due[d] = sums.may_overflow[d] ? with_overflow(classes[d], classes[d] == kFinite, either_sign) : classes[d];
   }
   result.due[depth] = mass_classes(errors, row.mass);
   return result;
@@ -202,7 +207,9 @@ RowExpectation fa4_ws_expectation(Fa4WsLevel level, const CombineShape& shape, c
     const bool may_overflow = sums.may_overflow[d] || mass_overflow;
     const std::uint8_t due =
         product_classes(result.due[d], reciprocal, sub_down(sums.near[d], reach), add_up(sums.near[d], reach));
-    result.due[d] = may_overflow ? with_overflow(due, finite_values) : due;
+    // Divided by a small L, either sign of the sum may be out of range.
+    const bool either_sign = (std::abs(sums.near[d]) + sums.margin[d]) / mass.low >= max_finite(shape.out);
+    result.due[d] = may_overflow ? with_overflow(due, finite_values, either_sign) : due;
   }
   if ((reciprocal & kNormal) == 0) {
     // Finite is 0 or not due at all: no mass is needed, and L may be 0.
