@@ -109,6 +109,34 @@ std::string_view describe(SinkKind sink) {
   return "";
 }
 
+std::string_view describe(ExponentForm form) {
+  switch (form) {
+    case ExponentForm::log2:
+      return "log2 units";
+    case ExponentForm::natural:
+      return "natural logarithms";
+    case ExponentForm::scaled:
+      return "raw score units, multiplied by a scale in the kernel";
+  }
+  return "";
+}
+
+std::string_view describe(MassRegime regime) {
+  switch (regime) {
+    case MassRegime::unit:
+      return "1 everywhere";
+    case MassRegime::near_one:
+      return "1 to 3";
+    case MassRegime::counts:
+      return "1 to 4096 keys, times up to 2^8 for a maximum that lags behind";
+    case MassRegime::spread:
+      return "2^-20 to 2^20";
+    case MassRegime::tiny:
+      return "subnormal and the first normal numbers: reciprocals overflow or are flushed";
+  }
+  return "";
+}
+
 template <typename Enum>
 void print_axis(std::string_view title, int count) {
   fmt::print("{}\n", title);
@@ -128,6 +156,12 @@ std::string types_of(const CombineKernel& kernel) {
   return fmt::format("{}", fmt::join(pairs, ", "));
 }
 
+std::string exponents_of(const CombineKernel& kernel) {
+  std::vector<std::string_view> names;
+  for (const ExponentForm form : kernel.exponent_forms()) names.push_back(name_of(form));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 void list_kernels() {
   for (const CombineKernel* kernel : registered_kernels()) {
     fmt::print("{}\n  {}\n", kernel->name(), kernel->summary());
@@ -135,6 +169,8 @@ void list_kernels() {
     fmt::print("  depths             {}\n", fmt::join(kernel->depths(), ", "));
     fmt::print("  partitions         {}\n", kernel->partition_counts());
     fmt::print("  attention sink     {}\n", kernel->takes_sink() ? "yes" : "no");
+    fmt::print("  masses             {}\n", kernel->takes_masses() ? "yes" : "no");
+    fmt::print("  exponents          {}\n", exponents_of(*kernel));
   }
 }
 
@@ -145,11 +181,13 @@ void list_laws() {
 }
 
 void list_regimes() {
-  print_axis<LseRegime>("LSE regimes (log2 domain)", kLseRegimeCount);
+  print_axis<LseRegime>("LSE regimes (in log2 units)", kLseRegimeCount);
   print_axis<ValueRegime>("value regimes", kValueRegimeCount);
-  print_axis<EmptyPattern>("empty partitions (LSE = -inf)", kEmptyPatternCount);
+  print_axis<EmptyPattern>("empty partitions (LSE = -inf, or mass 0)", kEmptyPatternCount);
   print_axis<Garbage>("what lies under an empty partition", kGarbageCount);
   print_axis<SinkKind>("attention sink (kernels that take one)", kSinkKindCount);
+  print_axis<ExponentForm>("exponents", kExponentFormCount);
+  print_axis<MassRegime>("masses beside the exponents (kernels that take them)", kMassRegimeCount);
 }
 
 }  // namespace

@@ -129,13 +129,29 @@ class CombineKernel {
   // The smallest partition count from shape.num_partitions upward that refuse() accepts in its place; nullopt: none.
   virtual std::optional<int> launchable_partitions(const CombineShape& shape) const = 0;
 
+  // The larger partition count that production rounds shape.num_partitions up to (trailing partitions stay empty),
+  // where that one can be launched; nullopt: the count itself is launched, or none.
+  virtual std::optional<int> production_bucket(const CombineShape&) const { return std::nullopt; }
+  // Production picks among kernels of fixed partition counts and one whose count is a run-time argument.
+  virtual bool has_rungs() const { return false; }
+
   // What the laws ask instead of names.
   virtual bool takes_sink() const = 0;
   virtual bool takes_masses() const { return false; }  // each partial has a mass l_p; otherwise every l_p is 1
+  // With masses: whether a mass of 0 marks an empty partition, whatever its exponent, which still counts in the
+  // maximum. Otherwise an exponent of -inf does, and the mass beside it is 0.
+  virtual bool empty_by_mass() const { return false; }
+  // Whether o_partial is already divided by the partition's mass, so that a_p = l_p o_p; otherwise a_p = o_p.
+  virtual bool partials_normalised() const { return true; }
+  // Inf or NaN under an empty partition does not reach the output; otherwise only finite bits there do not.
+  virtual bool drops_garbage() const { return true; }
+  // The output is N / L; otherwise it is a sum that is still to be divided.
+  virtual bool divides_by_mass() const { return true; }
   virtual std::span<const ExponentForm> exponent_forms() const {  // which it can read, production's first
     static constexpr ExponentForm kLog2[] = {ExponentForm::log2};
     return kLog2;
   }
+  // Columns from ov_depth on depend on exponents and masses alone, not on the values.
   virtual std::size_t output_columns(const CombineShape& shape) const {
     return static_cast<std::size_t>(shape.ov_depth);
   }

@@ -29,6 +29,9 @@ struct alignas(sizeof(T) * count) Vector {
   T element[count];
 };
 
+// log2(e) rounded to f32: what turns a natural exponent into one of base 2.
+inline constexpr float kLog2eF32 = 0x1.715476p+0F;
+
 LSECHECK_BOTH std::uint32_t bits_of(float x) {
 #if defined(__CUDACC__)
   return __float_as_uint(x);

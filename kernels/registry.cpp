@@ -3,13 +3,15 @@
 #include <array>
 
 #include "kernels/sm100/fa4_combine_kernel.h"
+#include "kernels/sm100/mha_splitk_reduce_kernel.h"
 #include "kernels/sm100/mla_combine_kernel.h"
 
 namespace lsecheck {
 
 std::span<const CombineKernel* const> registered_kernels() {
-  static const std::array<const CombineKernel*, 3> kernels{&sm100::fa4_combine_kernel(), &sm100::mla_combine_kernel(),
-                                                           &sm100::mla_combine_split_parallel_kernel()};
+  static const std::array<const CombineKernel*, 4> kernels{&sm100::fa4_combine_kernel(), &sm100::mla_combine_kernel(),
+                                                           &sm100::mla_combine_split_parallel_kernel(),
+                                                           &sm100::mha_splitk_reduce_kernel()};
   return kernels;
 }
 

@@ -5,6 +5,7 @@
 
 #include "kernels/dispatch/fa4_dispatch.h"
 #include "kernels/sfu/sfu.h"
+#include "properties/case_kernel.h"
 #include "properties/case_rows.h"
 
 // A split attention small enough to draw with every case: few keys a tile, a short query. Two tokens share a query
@@ -109,9 +110,13 @@ std::vector<float> score_row(const CaseSpec& spec, const Launch& launch, const Q
   return scores;
 }
 
-// Softmax over the keys [begin, end) of one partition, begin < end: returns its LSE and writes the normalised output.
-float attend(const CaseSpec& spec, const HeadCache& cache, std::span<const float> scores, std::size_t begin,
-             std::size_t end, std::span<float> out) {
+// Softmax over the keys [begin, end) of one partition, begin < end: writes the sum of weighted values.
+struct MaxAndMass {
+  float m;
+  float l;
+};
+MaxAndMass attend(const CaseSpec& spec, const HeadCache& cache, std::span<const float> scores, std::size_t begin,
+                  std::size_t end, std::span<float> out) {
   const float m = *std::max_element(scores.begin() + static_cast<std::ptrdiff_t>(begin),
                                     scores.begin() + static_cast<std::ptrdiff_t>(end));
   float l = 0;
@@ -121,8 +126,7 @@ float attend(const CaseSpec& spec, const HeadCache& cache, std::span<const float
     const float* values = cache.values.data() + key * spec.ov_depth;
     for (std::size_t d = 0; d < out.size(); ++d) out[d] = std::fma(weight, values[d], out[d]);
   }
-  for (float& x : out) x = x / l;
-  return sfu::h200_lg2_approx(l) + m;
+  return {m, l};
 }
 
 }  // namespace
@@ -137,9 +141,11 @@ AttentionPartials compute_attention(const CaseSpec& spec) {
     tiles.push_back(draw_query_tile(spec, row / kTokensPerTile));
     most_tiles = std::max(most_tiles, tiles.back().num_tiles);
   }
+  const CombineKernel& kernel = kernel_of(spec);
   AttentionPartials result;
   result.lse.assign(spec.num_partitions * rows_heads, -std::numeric_limits<float>::infinity());
   result.o.assign(spec.num_partitions * rows_heads * depth, 0.0F);
+  result.mass.assign(result.lse.size(), 0.0F);
   for (std::size_t head = 0; head < spec.heads; ++head) {
     const std::size_t keys = most_tiles * kKeysPerTile;
     const HeadCache cache{draw_matrix(spec, DrawPurpose::attention_key, head, keys, kQueryDepth),
@@ -152,9 +158,13 @@ AttentionPartials compute_attention(const CaseSpec& spec) {
         const KvWindow window = splitk_window(static_cast<std::int64_t>(tile.num_tiles), spec.num_partitions, p);
         if (window.empty()) continue;
         const std::size_t index = static_cast<std::size_t>(p) * rows_heads + rh;
-        result.lse[index] = attend(spec, cache, scores, static_cast<std::size_t>(window.begin) * kKeysPerTile,
-                                   static_cast<std::size_t>(window.end) * kKeysPerTile,
-                                   std::span(result.o).subspan(index * depth, depth));
+        const std::span out = std::span(result.o).subspan(index * depth, depth);
+        const MaxAndMass partial = attend(spec, cache, scores, static_cast<std::size_t>(window.begin) * kKeysPerTile,
+                                          static_cast<std::size_t>(window.end) * kKeysPerTile, out);
+        result.lse[index] = kernel.takes_masses() ? partial.m : sfu::h200_lg2_approx(partial.l) + partial.m;
+        result.mass[index] = partial.l;
+        if (!kernel.partials_normalised()) continue;
+        for (float& value : out) value = value / partial.l;
       }
     }
   }

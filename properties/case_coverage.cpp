@@ -1,8 +1,7 @@
 #include "properties/case_coverage.h"
 
-#include <algorithm>
-
 #include "kernels/dispatch/fa4_dispatch.h"
+#include "properties/case_kernel.h"
 #include "properties/case_limits.h"
 
 namespace lsecheck {
@@ -39,13 +38,16 @@ std::vector<std::string> coverage_classes(const CaseSpec& spec) {
   classes.push_back("depth:" + std::to_string(spec.ov_depth));
   classes.push_back(p_class(p));
   if (p > 32) classes.emplace_back("P>32");
-  if (!is_mla(spec.kernel) && next_rung(sm_count_of(spec.arch), p) != p) classes.emplace_back("P:off_ladder");
+  const CombineKernel& kernel = kernel_of(spec);
+  if (kernel.has_rungs() && next_rung(sm_count_of(spec.arch), p) != p) classes.emplace_back("P:off_ladder");
   if (spec.rows_heads() >= 4 && spec.heads >= 2) classes.emplace_back(kManyHeads);
   if (pattern_counts(spec)) {
     classes.push_back(named("empties", spec.empties));
     if (spec.empties != EmptyPattern::none) classes.push_back(named("garbage", spec.garbage));
   }
-  if (is_mla(spec.kernel)) classes.push_back(named("sink", spec.sink));
+  if (kernel.takes_sink()) classes.push_back(named("sink", spec.sink));
+  if (kernel.exponent_forms().size() > 1) classes.push_back(named("exponent", spec.exponent));
+  if (kernel.takes_masses() && !uses_attention(spec)) classes.push_back(named("mass", spec.mass));
   for (std::size_t i = 0, n = classes.size(); i < n; ++i) {
     classes.push_back(std::string(name_of(spec.kernel)) + ' ' + classes[i]);
   }
@@ -59,38 +61,47 @@ std::vector<KernelId> drawn_kernels(const DrawLimits& limits) {
   return limits.kernels.empty() ? kernels_matching("*") : limits.kernels;
 }
 
-// What holds over all cases and over those of every kernel. Of an MLA kernel there are half as many cases as of FA4,
-// larger and so with fewer rows; above 64 its chip has one to three buckets.
-std::vector<RequiredClass> common_classes(const DrawLimits& limits, bool with_fa4) {
-  const auto percent = [with_fa4](int fa4, int mla) { return with_fa4 ? fa4 : mla; };
-  std::vector<RequiredClass> required{{"P>32", 40},    {std::string(kManyHeads), percent(30, 20)},
-                                      {"P:2-16", 10},  {"P:17-32", percent(10, 4)},
-                                      {"P:33-64", 10}, {"P:65-160", percent(10, 4)}};
+// What every kernel draws alike: a regime has at least `regime` percent, what lies under empties `garbage` percent.
+std::vector<RequiredClass> regime_classes(const DrawLimits& limits, int regime, int garbage) {
+  std::vector<RequiredClass> required;
   for (int i = 0; i < kLseRegimeCount; ++i) {
-    required.push_back({named("lse", static_cast<LseRegime>(i)), percent(4, 2)});
+    required.push_back({named("lse", static_cast<LseRegime>(i)), regime});
   }
   for (int i = 0; i < kValueRegimeCount; ++i) {
-    required.push_back({named("values", static_cast<ValueRegime>(i)), percent(4, 2)});
+    required.push_back({named("values", static_cast<ValueRegime>(i)), regime});
   }
   for (int i = 0; i < kEmptyPatternCount; ++i) {
-    required.push_back({named("empties", static_cast<EmptyPattern>(i)), percent(4, 2)});
+    required.push_back({named("empties", static_cast<EmptyPattern>(i)), regime});
   }
   for (int i = 0; i < kGarbageCount; ++i) {
-    required.push_back({named("garbage", static_cast<Garbage>(i)), percent(8, 5)});
+    required.push_back({named("garbage", static_cast<Garbage>(i)), garbage});
   }
   for (const Arch arch : kAllArchs) {
     if (!limits.arch) required.push_back({named("arch", arch), 25});
   }
   if (limits.arch) required.push_back({named("arch", *limits.arch), 100});
-  required.push_back({named("selection", Selection::over_bucketed), 5});
   return required;
 }
 
+// Partition counts of the workspace combines. MLA cases are larger than FA4's and so have fewer rows; above 64 an MLA
+// chip has one to three buckets.
+void add_workspace_classes(std::vector<RequiredClass>& required, bool fa4) {
+  const auto percent = [fa4](int of_fa4, int of_mla) { return fa4 ? of_fa4 : of_mla; };
+  required.insert(required.end(), {{"P>32", 40},
+                                   {std::string(kManyHeads), percent(30, 20)},
+                                   {"P:2-16", 10},
+                                   {"P:17-32", percent(10, 4)},
+                                   {"P:33-64", 10},
+                                   {"P:65-160", percent(10, 4)},
+                                   {named("selection", Selection::over_bucketed), 5}});
+}
+
 void add_fa4_classes(std::vector<RequiredClass>& required) {
+  add_workspace_classes(required, true);
   required.push_back({"P:off_ladder", 30});
   required.push_back({"P=1", 1});
   for (const TypePair& types : kTypePairs) required.push_back({types_name(types.out, types.partial), 15});
-  for (const int depth : depths_of(KernelId::fa4_splitk_combine)) {
+  for (const int depth : registered_kernel(KernelId::fa4_splitk_combine)->depths()) {
     required.push_back({"depth:" + std::to_string(depth), 6});
   }
   required.push_back({named("selection", Selection::production), 30});
@@ -98,26 +109,56 @@ void add_fa4_classes(std::vector<RequiredClass>& required) {
 }
 
 void add_mla_classes(std::vector<RequiredClass>& required) {
+  add_workspace_classes(required, false);
   for (int i = 0; i < kSinkKindCount; ++i) required.push_back({named("sink", static_cast<SinkKind>(i)), 12});
   for (const DType type : {DType::bf16, DType::f16, DType::f32}) required.push_back({types_name(type, type), 12});
-  for (const int depth : depths_of(KernelId::mla_combine)) required.push_back({"depth:" + std::to_string(depth), 12});
+  for (const int depth : registered_kernel(KernelId::mla_combine)->depths())
+    required.push_back({"depth:" + std::to_string(depth), 12});
   required.push_back({named("selection", Selection::production), 20});
   required.push_back({named("selection", Selection::alternative), 30});
+}
+
+// Everything the kernel can be asked for at half of the share it is drawn with.
+void add_mass_classes(std::vector<RequiredClass>& required, const CombineKernel& kernel) {
+  const auto half_share = [](std::size_t n) { return static_cast<int>(50 / n); };
+  required.push_back({std::string(kManyHeads), 20});
+  for (int i = 0; i < kMassRegimeCount; ++i) required.push_back({named("mass", static_cast<MassRegime>(i)), 4});
+  const auto forms = kernel.exponent_forms();
+  for (const ExponentForm form : forms) {
+    if (forms.size() > 1) required.push_back({named("exponent", form), half_share(forms.size())});
+  }
+  for (const int depth : kernel.depths()) {
+    required.push_back({"depth:" + std::to_string(depth), half_share(kernel.depths().size())});
+  }
+  for (const TypePair& pair : kTypePairs) {
+    if (kernel.supports_types(pair.out, pair.partial)) {
+      required.push_back({types_name(pair.out, pair.partial), half_share(kTypePairs.size())});
+    }
+  }
+  if (kernel.p_max() > 16) required.insert(required.end(), {{"P:2-16", 20}, {"P:17-32", 20}});
+}
+
+std::vector<RequiredClass> kernel_classes(const DrawLimits& limits, const CombineKernel& kernel) {
+  std::vector<RequiredClass> required =
+      kernel.has_rungs() ? regime_classes(limits, 4, 8) : regime_classes(limits, 2, 5);
+  if (kernel.takes_masses()) {
+    add_mass_classes(required, kernel);
+  } else if (kernel.has_rungs()) {
+    add_fa4_classes(required);
+  } else {
+    add_mla_classes(required);
+  }
+  return required;
 }
 
 }  // namespace
 
 std::vector<RequiredClass> required_classes(const DrawLimits& limits) {
-  const std::vector<KernelId> kernels = drawn_kernels(limits);
-  const bool any_fa4 = std::find(kernels.begin(), kernels.end(), KernelId::fa4_splitk_combine) != kernels.end();
-  std::vector<RequiredClass> all = common_classes(limits, any_fa4);
-  for (const KernelId kernel : kernels) {
+  std::vector<RequiredClass> all = regime_classes(limits, 2, 5);
+  for (const KernelId kernel : drawn_kernels(limits)) {
     const std::string of = named("kernel", kernel);
-    const bool alone = kernels.size() == 1;
-    all.push_back({of, alone ? 100 : 20});
-    std::vector<RequiredClass> own = common_classes(limits, !is_mla(kernel));
-    is_mla(kernel) ? add_mla_classes(own) : add_fa4_classes(own);
-    for (const RequiredClass& one : own) {
+    all.push_back({of, percent_of_turns(limits, kernel) * 4 / 5});
+    for (const RequiredClass& one : kernel_classes(limits, *registered_kernel(kernel))) {
       all.push_back({std::string(name_of(kernel)) + ' ' + one.name, one.min_percent, of});
     }
   }

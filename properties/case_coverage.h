@@ -13,9 +13,10 @@ namespace lsecheck {
 // The names of every class the case belongs to, each once: "kernel:fa4_splitk_combine", "lse:narrow", "values:huge",
 // "empties:trailing", "garbage:nan", "types:bf16<-f32", "depth:64", "arch:sm_90", "selection:runtime_p", "P=1",
 // "P:2-16", "P:17-32", "P:33-64", "P:65-160", "P>32", "P:off_ladder" (FA4), "rows_heads>=4,heads>=2", "sink:finite"
-// (kernels that take one). The same names again with the kernel's in front, "fa4_splitk_combine lse:narrow", count
-// within that kernel's cases. A pattern that the shape makes void does not count: leading, trailing, random or one_left
-// empties and mixed rows need P >= 2, and garbage needs a partition that can be empty.
+// (kernels that take one), "exponent:scaled" (kernels of several forms), "mass:tiny" (kernels that take masses). The
+// same names again with the kernel's in front, "fa4_splitk_combine lse:narrow", count within that kernel's cases. A
+// pattern that the shape makes void does not count: leading, trailing, random or one_left empties and mixed rows need P
+// >= 2, and garbage needs a partition that can be empty.
 std::vector<std::string> coverage_classes(const CaseSpec& spec);
 
 struct RequiredClass {

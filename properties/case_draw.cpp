@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 #include <span>
 
 #include "kernels/dispatch/fa4_dispatch.h"
 #include "kernels/dispatch/mla_dispatch.h"
-#include "kernels/registry.h"
-#include "kernels/sm100/mla_instantiation_table.h"
+#include "properties/case_kernel.h"
 #include "properties/case_limits.h"
 #include "properties/philox.h"
 
@@ -35,6 +35,8 @@ enum class Deck : std::uint32_t {
   pick,
   kernel,
   sink,
+  exponent,
+  mass,
   last  // decks of one kernel are numbered apart from those of the next
 };
 
@@ -141,9 +143,21 @@ constexpr std::array<Selection, 12> kSelections{
     Selection::over_bucketed, Selection::over_bucketed, Selection::over_bucketed, Selection::over_bucketed,
     Selection::over_bucketed, Selection::runtime_p,     Selection::runtime_p,     Selection::runtime_p};
 
-// FA4 half of all cases.
-constexpr std::array<KernelId, 4> kKernelTurns{KernelId::fa4_splitk_combine, KernelId::fa4_splitk_combine,
-                                               KernelId::mla_combine, KernelId::mla_combine_split_parallel};
+// One round of cases, those of kernels that are not registered left out.
+constexpr std::array<KernelId, 14> kKernelTurns{KernelId::fa4_splitk_combine,
+                                                KernelId::fa4_splitk_combine,
+                                                KernelId::fa4_splitk_combine,
+                                                KernelId::fa4_splitk_combine,
+                                                KernelId::mla_combine,
+                                                KernelId::mla_combine,
+                                                KernelId::mla_combine_split_parallel,
+                                                KernelId::mla_combine_split_parallel,
+                                                KernelId::mha_splitk_reduce,
+                                                KernelId::mha_splitk_reduce,
+                                                KernelId::fa4_ws_intracta_combine,
+                                                KernelId::fa4_ws_level1_combine,
+                                                KernelId::fa4_ws_level2_reduce_scatter_write,
+                                                KernelId::fa4_ws_two_level_combine};
 
 // MLA. Production is bf16 at head dimension 512.
 struct MlaFormat {
@@ -167,6 +181,14 @@ constexpr std::array<Selection, 8> kMlaSelections{
     Selection::alternative, Selection::over_bucketed, Selection::over_bucketed, Selection::over_bucketed};
 constexpr std::array<SinkKind, 6> kSinks{SinkKind::none,   SinkKind::none,   SinkKind::finite,
                                          SinkKind::finite, SinkKind::finite, SinkKind::minus_infinity};
+
+// Kernels with masses. Attention has its own.
+constexpr std::array<MassRegime, 9> kMasses{MassRegime::near_one, MassRegime::near_one, MassRegime::counts,
+                                            MassRegime::counts,   MassRegime::counts,   MassRegime::spread,
+                                            MassRegime::spread,   MassRegime::tiny,     MassRegime::unit};
+// Where Inf and NaN under an empty partition make the element NaN, there is less of them.
+constexpr std::array<Garbage, 7> kFiniteGarbage{Garbage::zero,       Garbage::zero, Garbage::zero, Garbage::stale_bits,
+                                                Garbage::stale_bits, Garbage::nan,  Garbage::inf};
 
 // rows * heads * P * ov_depth of one case. Whole rows are given up first, then heads; one row-head always fits.
 constexpr std::uint64_t kMaxTerms = 160'000;
@@ -292,8 +314,8 @@ int draw_partitions(const Sequence& sequence, std::uint64_t case_index, std::siz
 // The split counts above or up to 32 that the spec's kernel is compiled for on its chip.
 std::vector<int> mla_split_counts(const CaseSpec& spec, bool large) {
   std::vector<int> counts;
-  for (const int splits : sm100::kMlaSplits) {
-    if ((splits > 32) == large && is_mla_split_count(spec, splits)) counts.push_back(splits);
+  for (const int splits : launchable_counts(spec)) {
+    if ((splits > 32) == large) counts.push_back(splits);
   }
   return counts;
 }
@@ -318,7 +340,9 @@ std::optional<MlaDraw> draw_mla_production(PhiloxStream& stream, const CaseSpec&
     const auto at = std::find(counts.begin(), counts.end(), bucket);
     const int below = at == counts.begin() ? 0 : *(at - 1);
     const auto wanted = static_cast<int>(stream.between(below + 1, bucket));
-    if (is_mla_split_count(spec, bucket) && (bucket > 32) == large && wanted >= 2) return MlaDraw{wanted, bucket};
+    CombineShape shape = shape_of(spec);
+    shape.num_partitions = bucket;
+    if (!kernel_of(spec).refuse(shape) && (bucket > 32) == large && wanted >= 2) return MlaDraw{wanted, bucket};
   }
   return std::nullopt;
 }
@@ -412,18 +436,52 @@ CaseSpec draw_mla(const Sequence& sequence, std::uint64_t index, const DrawLimit
   return spec;
 }
 
+// Partition counts rotate through all that the kernel can be launched with, at most 32.
+CaseSpec draw_with_masses(const Sequence& sequence, std::uint64_t index, const DrawLimits& limits) {
+  const auto card = [&](Deck deck, const auto& table) { return deal(sequence, deck, index, table); };
+  const CombineKernel& kernel = *registered_kernel(sequence.kernel);
+  PhiloxStream stream(sequence.seed, sequence.purpose(Deck::pick), index);
+  CaseSpec spec = draw_common(sequence, index, limits, stream);
+  if (!kernel.drops_garbage()) spec.garbage = card(Deck::garbage, kFiniteGarbage);
+  if (!uses_attention(spec)) spec.mass = card(Deck::mass, kMasses);
+  const auto forms = kernel.exponent_forms();
+  spec.exponent = forms[deal(sequence, Deck::exponent, index, forms.size())];
+  std::vector<TypePair> types;
+  for (const TypePair& pair : kTypePairs) {
+    if (kernel.supports_types(pair.out, pair.partial)) types.push_back(pair);
+  }
+  const TypePair pair = types[deal(sequence, Deck::types, index, types.size())];
+  spec.out = pair.out;
+  spec.partial = pair.partial;
+  const auto depths = kernel.depths();
+  spec.ov_depth = static_cast<std::uint16_t>(depths[deal(sequence, Deck::depth, index, depths.size())]);
+  const RowsHeads rows_heads = draw_rows(stream, kShapes[deal(sequence, Deck::shape, index, kShapes.size())].rows);
+  spec.rows = rows_heads.rows;
+  spec.heads = rows_heads.heads;
+  spec.num_partitions = static_cast<std::uint16_t>(edge_partitions(launchable_counts(spec), sequence, index));
+  bound_work(spec);
+  return spec;
+}
+
+// The kernels of one round in the order of kKernelTurns.
+std::vector<KernelId> round_of(const DrawLimits& limits) {
+  std::vector<KernelId> round;
+  const auto& only = limits.kernels;
+  std::copy_if(kKernelTurns.begin(), kKernelTurns.end(), std::back_inserter(round), [&](KernelId kernel) {
+    return registered_kernel(kernel) != nullptr &&
+           (only.empty() || std::find(only.begin(), only.end(), kernel) != only.end());
+  });
+  return round;
+}
+
 // Whose turn case_index is, and how many turns that kernel had before. The order within each round is shuffled.
 struct Turn {
   KernelId kernel;
   std::uint64_t index;
 };
 Turn turn_of(std::uint64_t seed, std::uint64_t case_index, const DrawLimits& limits) {
-  std::array<KernelId, kKernelTurns.size()> round{};
-  std::size_t n = 0;
-  for (const KernelId kernel : kKernelTurns) {
-    const auto& only = limits.kernels;
-    if (only.empty() || std::find(only.begin(), only.end(), kernel) != only.end()) round[n++] = kernel;
-  }
+  std::vector<KernelId> round = round_of(limits);
+  const std::size_t n = round.size();
   const std::uint64_t number = case_index / n;
   PhiloxStream stream(seed, static_cast<std::uint32_t>(Deck::kernel), number);
   for (std::size_t i = n - 1; i > 0; --i) std::swap(round[i], round[stream.below(i + 1)]);
@@ -441,7 +499,8 @@ std::vector<KernelId> kernels_matching(const std::string& glob, Backend backend)
   std::vector<KernelId> kernels;
   for (int i = 0; i < kKernelCount; ++i) {
     const auto kernel = static_cast<KernelId>(i);
-    if (backend == Backend::cuda && !find_kernel(name_of(kernel))->has_cuda_build()) continue;
+    const CombineKernel* const registered = registered_kernel(kernel);
+    if (registered == nullptr || (backend == Backend::cuda && !registered->has_cuda_build())) continue;
     if (fnmatch(glob.c_str(), std::string(name_of(kernel)).c_str(), 0) == 0) kernels.push_back(kernel);
   }
   return kernels;
@@ -450,7 +509,15 @@ std::vector<KernelId> kernels_matching(const std::string& glob, Backend backend)
 CaseSpec draw_spec(std::uint64_t seed, std::uint64_t case_index, const DrawLimits& limits) {
   const Turn turn = turn_of(seed, case_index, limits);
   const Sequence sequence{seed, turn.kernel};
-  return is_mla(turn.kernel) ? draw_mla(sequence, turn.index, limits) : draw_fa4(sequence, turn.index, limits);
+  if (registered_kernel(turn.kernel)->takes_masses()) return draw_with_masses(sequence, turn.index, limits);
+  if (registered_kernel(turn.kernel)->has_rungs()) return draw_fa4(sequence, turn.index, limits);
+  return draw_mla(sequence, turn.index, limits);
+}
+
+int percent_of_turns(const DrawLimits& limits, KernelId kernel) {
+  const std::vector<KernelId> round = round_of(limits);
+  const auto turns = std::count(round.begin(), round.end(), kernel);
+  return static_cast<int>(100 * turns / static_cast<std::ptrdiff_t>(round.size()));
 }
 
 }  // namespace lsecheck

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "properties/case_kernel.h"
 #include "properties/case_limits.h"
 #include "properties/safetensors.h"
 #include "properties/safetensors_header.h"
@@ -47,7 +48,10 @@ Metadata metadata_of(const CaseFile& file) {
           {"lse_regime", text(name_of(spec.lse))},
           {"value_regime", text(name_of(spec.values))},
           {"empties", text(name_of(spec.empties))},
-          {"garbage", text(name_of(spec.garbage))}};
+          {"garbage", text(name_of(spec.garbage))},
+          {"exponent", text(name_of(spec.exponent))},
+          {"exponent_scale", fmt::format("{}", file.tensors.exponent_scale)},  // the shortest text that reads back
+          {"mass", text(name_of(spec.mass))}};
 }
 
 // The enumerators are 0 .. count - 1.
@@ -66,6 +70,8 @@ class MetadataReader {
   [[noreturn]] void fail(const std::string& reason) const {
     throw FileError(FileErrorKind::unreadable, file_.path(), reason);
   }
+
+  bool has(const std::string& key) const { return file_.metadata().count(key) != 0; }
 
   const std::string& text(const std::string& key) const {
     const auto found = file_.metadata().find(key);
@@ -136,6 +142,34 @@ void read_shape(const MetadataReader& reader, const SafetensorsTensor& lse, cons
   spec.partial = *o.dtype;
 }
 
+void read_exponents(const MetadataReader& reader, CaseTensors& tensors) {
+  if (!reader.has("exponent")) return;  // of a generator version that knew one form
+  tensors.spec.exponent = reader.named<ExponentForm>("exponent", kExponentFormCount);
+  const std::string& scale = reader.text("exponent_scale");
+  const auto [end, error] = std::from_chars(scale.data(), scale.data() + scale.size(), tensors.exponent_scale);
+  if (error != std::errc{} || end != scale.data() + scale.size() || !std::isnormal(tensors.exponent_scale) ||
+      tensors.exponent_scale <= 0) {
+    reader.fail(fmt::format("metadata `exponent_scale` is {}, not a positive normal f32", quoted_name(scale)));
+  }
+  if (tensors.spec.exponent != ExponentForm::scaled && tensors.exponent_scale != 1) {
+    reader.fail(fmt::format("metadata `exponent_scale` is {}, but exponent is `{}`; only `scaled` has another than 1",
+                            quoted_name(scale), name_of(tensors.spec.exponent)));
+  }
+}
+
+void read_masses(const MetadataReader& reader, const SafetensorsFile& file, CaseTensors& tensors) {
+  if (!kernel_of(tensors.spec).takes_masses()) return;
+  const SafetensorsTensor& mass = file.float_tensor("mass_partial");
+  const SafetensorsTensor& lse = file.float_tensor("lse_partial");
+  if (mass.dtype != DType::f32) reader.fail(fmt::format("mass_partial has dtype {}, not F32", mass.dtype_name));
+  if (mass.shape != lse.shape) {
+    reader.fail(
+        fmt::format("mass_partial has shape {}, lse_partial {}", shape_text(mass.shape), shape_text(lse.shape)));
+  }
+  tensors.mass_partial.resize(mass.num_elements());
+  std::memcpy(tensors.mass_partial.data(), mass.data.data(), mass.data.size());
+}
+
 // The sink's tensor says itself which kind it is.
 void read_sink(const MetadataReader& reader, const SafetensorsFile& file, CaseTensors& tensors) {
   if (file.find("attention_sink") == nullptr) return;
@@ -175,15 +209,18 @@ void read_fields(const MetadataReader& reader, CaseSpec& spec) {
 void read_labels(const MetadataReader& reader, CaseTensors& tensors) {
   bool special = false;
   for (const float lse : tensors.lse_partial) special = special || std::isnan(lse) || (std::isinf(lse) && lse > 0);
+  for (const float mass : tensors.mass_partial) special = special || !std::isfinite(mass);
   CaseSpec& spec = tensors.spec;
   spec.lse = reader.label("lse_regime", kLseRegimeCount, special ? LseRegime::policy : LseRegime::narrow);
   if (special && spec.lse != LseRegime::policy) {
-    reader.fail(fmt::format("lse_partial holds NaN or +Inf, but lse_regime is `{}`; only `policy` cases may hold them",
+    reader.fail(fmt::format("{} NaN or +Inf, but lse_regime is `{}`; only `policy` cases may hold them",
+                            tensors.mass_partial.empty() ? "lse_partial holds" : "lse_partial or mass_partial hold",
                             name_of(spec.lse)));
   }
   spec.values = reader.label("value_regime", kValueRegimeCount, ValueRegime::normal);
   spec.empties = reader.label("empties", kEmptyPatternCount, EmptyPattern::mixed_rows);
   spec.garbage = reader.label("garbage", kGarbageCount, Garbage::stale_bits);
+  if (reader.has("mass")) spec.mass = reader.label("mass", kMassRegimeCount, MassRegime::unit);
 }
 
 }  // namespace
@@ -198,6 +235,9 @@ void save_case(const std::string& path, const CaseFile& file) {
   const std::vector<std::uint64_t> heads{spec.heads};
   std::vector<SafetensorsEntry> entries{
       {"lse_partial", DType::f32, rows, std::as_bytes(std::span(tensors.lse_partial))}};
+  if (!tensors.mass_partial.empty()) {
+    entries.push_back({"mass_partial", DType::f32, rows, std::as_bytes(std::span(tensors.mass_partial))});
+  }
   if (!tensors.attention_sink.empty()) {
     entries.push_back({"attention_sink", DType::f32, heads, std::as_bytes(std::span(tensors.attention_sink))});
   }
@@ -220,17 +260,19 @@ CaseFile load_case(const std::string& path, std::uint64_t max_bytes) {
   const SafetensorsTensor& o = file.float_tensor("o_partial");
   read_fields(reader, tensors.spec);
   read_shape(reader, lse, o, tensors.spec);
+  read_exponents(reader, tensors);
   read_sink(reader, file, tensors);
   if (const auto error = spec_error(tensors.spec)) reader.fail(*error);
 
   // No overflow: the elements are fewer than the file's bytes.
-  const std::uint64_t needed = file.size_in_bytes() + 4 * (lse.num_elements() + o.num_elements());
+  const std::uint64_t needed = file.size_in_bytes() + 4 * (2 * lse.num_elements() + o.num_elements());
   if (needed > max_bytes) {
     reader.fail(
         fmt::format("the case takes {} bytes of memory, more than the limit of {}; raise --memory", needed, max_bytes));
   }
   tensors.lse_partial.resize(lse.num_elements());
   std::memcpy(tensors.lse_partial.data(), lse.data.data(), lse.data.size());  // NaN payloads and all
+  read_masses(reader, file, tensors);
   tensors.o_partial.resize(o.num_elements());
   for (std::size_t i = 0; i < tensors.o_partial.size(); ++i) tensors.o_partial[i] = o.bits(i);
 

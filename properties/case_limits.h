@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "properties/case_spec.h"
 
@@ -30,14 +30,8 @@ constexpr bool uses_attention(const CaseSpec& spec) {
   return spec.lse == LseRegime::attention || spec.values == ValueRegime::attention;
 }
 
-constexpr bool is_mla(KernelId kernel) {
-  return kernel != KernelId::fa4_splitk_combine;
-}
-
-// Depths, types and (MLA) split counts that the spec's kernel is compiled for, the chip's alone.
-std::span<const int> depths_of(KernelId kernel);
-bool kernel_supports_types(KernelId kernel, DType out, DType partial);
-bool is_mla_split_count(const CaseSpec& spec, int num_partitions);
+// The partition counts that the spec's kernel can be launched with on its chip, for its types and depth, ascending.
+std::vector<int> launchable_counts(const CaseSpec& spec);
 
 // The partition count that an over_bucketed case runs at: the chip's next rung (FA4) or split bucket (MLA) above P,
 // where P itself is none and that kernel is instantiated for the spec's types and depth. nullopt: over_bucketed has no

@@ -5,13 +5,13 @@
 #include <initializer_list>
 #include <utility>
 
-#include "kernels/sm100/mla_instantiation_table.h"
+#include "properties/case_kernel.h"
 #include "properties/case_limits.h"
 
 namespace lsecheck {
 namespace {
 
-using Rank = std::array<std::uint64_t, 16>;
+using Rank = std::array<std::uint64_t, 18>;
 
 template <typename Enum, std::size_t n>
 std::uint64_t position(const std::array<Enum, n>& simplest_first, Enum value) {
@@ -56,6 +56,8 @@ Rank rank_of(const CaseSpec& spec) {
           position(kEmptyOrder, spec.empties),
           position(kGarbageOrder, spec.garbage),
           position(kSinkOrder, spec.sink),
+          static_cast<std::uint64_t>(spec.exponent),  // the enumerators stand simplest first
+          static_cast<std::uint64_t>(spec.mass),
           static_cast<std::uint64_t>(spec.selection),
           static_cast<std::uint64_t>(spec.schedule),
           static_cast<std::uint64_t>(spec.unit.kind),
@@ -107,10 +109,10 @@ void add_smaller_shapes(Candidates& candidates, const CaseSpec& spec) {
   // 33 and 32 stand on either side of the second slot per lane, 65 and 64 of the third.
   const int p = spec.num_partitions;
   candidates.set(&CaseSpec::num_partitions, {1, 2, 3, 32, 33, p / 2, 64, 65, p - 1});
-  if (is_mla(spec.kernel)) {
-    for (const int splits : sm100::kMlaSplits) candidates.set(&CaseSpec::num_partitions, {splits});
+  for (const int count : launchable_counts(spec)) {
+    if (count < p && !kernel_of(spec).has_rungs()) candidates.set(&CaseSpec::num_partitions, {count});
   }
-  for (const int depth : depths_of(spec.kernel)) candidates.set(&CaseSpec::ov_depth, {depth});
+  for (const int depth : kernel_of(spec).depths()) candidates.set(&CaseSpec::ov_depth, {depth});
 }
 
 void add_simpler_contents(Candidates& candidates, const CaseSpec& spec) {
@@ -123,6 +125,8 @@ void add_simpler_contents(Candidates& candidates, const CaseSpec& spec) {
   candidates.set_each(&CaseSpec::empties, kEmptyOrder);
   candidates.set_each(&CaseSpec::garbage, kGarbageOrder);
   candidates.set_each(&CaseSpec::sink, kSinkOrder);
+  candidates.set(&CaseSpec::exponent, {ExponentForm::log2, ExponentForm::natural});
+  candidates.set(&CaseSpec::mass, {MassRegime::unit, MassRegime::near_one, MassRegime::counts, MassRegime::spread});
   if (!uses_attention(spec)) {
     candidates.set_each(&CaseSpec::values, kValueOrder);
     candidates.set_each(&CaseSpec::lse, kLseOrder);

@@ -10,7 +10,7 @@ bool CaseSpec::operator==(const CaseSpec& other) const {
          num_partitions == other.num_partitions && rows == other.rows && heads == other.heads &&
          ov_depth == other.ov_depth && out == other.out && partial == other.partial && lse == other.lse &&
          values == other.values && empties == other.empties && garbage == other.garbage && sink == other.sink &&
-         schedule == other.schedule && seed == other.seed;
+         exponent == other.exponent && mass == other.mass && schedule == other.schedule && seed == other.seed;
 }
 
 // The switches name every enumerator, so that -Wswitch reports a new one; a value outside the enumeration has no name.
@@ -23,6 +23,16 @@ std::string_view name_of(KernelId kernel) {
       return "mla_combine";
     case KernelId::mla_combine_split_parallel:
       return "mla_combine_split_parallel";
+    case KernelId::fa4_ws_intracta_combine:
+      return "fa4_ws_intracta_combine";
+    case KernelId::fa4_ws_level1_combine:
+      return "fa4_ws_level1_combine";
+    case KernelId::fa4_ws_level2_reduce_scatter_write:
+      return "fa4_ws_level2_reduce_scatter_write";
+    case KernelId::fa4_ws_two_level_combine:
+      return "fa4_ws_two_level_combine";
+    case KernelId::mha_splitk_reduce:
+      return "mha_splitk_reduce";
   }
   return "unknown";
 }
@@ -115,6 +125,34 @@ std::string_view name_of(SinkKind sink) {
       return "finite";
     case SinkKind::minus_infinity:
       return "minus_infinity";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(ExponentForm form) {
+  switch (form) {
+    case ExponentForm::log2:
+      return "log2";
+    case ExponentForm::natural:
+      return "natural";
+    case ExponentForm::scaled:
+      return "scaled";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(MassRegime regime) {
+  switch (regime) {
+    case MassRegime::unit:
+      return "unit";
+    case MassRegime::near_one:
+      return "near_one";
+    case MassRegime::counts:
+      return "counts";
+    case MassRegime::spread:
+      return "spread";
+    case MassRegime::tiny:
+      return "tiny";
   }
   return "unknown";
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "kernels/arch.h"
+#include "kernels/combine_kernel.h"
 #include "kernels/sfu/sfu.h"
 #include "kernels/simt/schedule.h"
 #include "reference/float_format.h"
@@ -13,10 +14,20 @@
 namespace lsecheck {
 
 // Raised whenever the same spec may expand to other bits; tokens of another version are refused.
-inline constexpr int kGeneratorVersion = 2;
+inline constexpr int kGeneratorVersion = 3;
 
-enum class KernelId : std::uint8_t { fa4_splitk_combine = 0, mla_combine = 1, mla_combine_split_parallel = 2 };
-inline constexpr int kKernelCount = 3;
+// Numbers are part of a token. Only kernels that find_kernel() knows by this name can be drawn or run.
+enum class KernelId : std::uint8_t {
+  fa4_splitk_combine = 0,
+  mla_combine = 1,
+  mla_combine_split_parallel = 2,
+  fa4_ws_intracta_combine = 3,
+  fa4_ws_level1_combine = 4,
+  fa4_ws_level2_reduce_scatter_write = 5,
+  fa4_ws_two_level_combine = 6,
+  mha_splitk_reduce = 7
+};
+inline constexpr int kKernelCount = 8;
 
 // Which instantiation runs: the one production dispatch picks (rung kernel on the ladder, runtime P off it), the
 // runtime-P kernel whatever P is, the next rung (FA4) or split bucket (MLA) above P with trailing empty partitions, or
@@ -24,7 +35,8 @@ inline constexpr int kKernelCount = 3;
 enum class Selection : std::uint8_t { production = 0, runtime_p = 1, over_bucketed = 2, alternative = 3 };
 inline constexpr int kSelectionCount = 4;
 
-// How the finite LSEs (log2 domain) of a row are drawn.
+// How the finite exponents of a row are drawn: the LSEs, or the maxima of kernels that take masses. In log2 units,
+// whatever form the kernel then reads them in.
 enum class LseRegime : std::uint8_t {
   narrow,           // within a few units of each other, small magnitude
   dominant,         // one partition far above the rest
@@ -53,6 +65,18 @@ inline constexpr int kGarbageCount = 4;
 enum class SinkKind : std::uint8_t { none, finite, minus_infinity };
 inline constexpr int kSinkKindCount = 3;
 
+// How the masses l_p of non-empty partitions are drawn, for kernels that take them. The attention regime has its own.
+enum class MassRegime : std::uint8_t {
+  unit,      // every mass 1
+  near_one,  // 1 .. 3, bell-shaped from 1 upward
+  counts,    // a number of keys, 1 .. 4096, times up to 2^8 for a maximum that lags behind
+  spread,    // 2^-20 .. 2^20
+  tiny       // subnormal and the first normal f32: reciprocals overflow or are flushed
+};
+inline constexpr int kMassRegimeCount = 5;
+
+inline constexpr int kExponentFormCount = 3;
+
 struct CaseSpec {
   KernelId kernel = KernelId::fa4_splitk_combine;
   Arch arch = Arch::sm_100a;
@@ -68,6 +92,8 @@ struct CaseSpec {
   EmptyPattern empties = EmptyPattern::none;
   Garbage garbage = Garbage::nan;
   SinkKind sink = SinkKind::none;  // kernels that take one
+  ExponentForm exponent = ExponentForm::log2;
+  MassRegime mass = MassRegime::unit;
   sfu::Unit unit{};
   Schedule schedule = Schedule::lockstep;
   std::uint64_t seed = 0;
@@ -83,5 +109,7 @@ std::string_view name_of(ValueRegime regime);
 std::string_view name_of(EmptyPattern pattern);
 std::string_view name_of(Garbage garbage);
 std::string_view name_of(SinkKind sink);
+std::string_view name_of(ExponentForm form);
+std::string_view name_of(MassRegime regime);
 
 }  // namespace lsecheck

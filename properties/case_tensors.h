@@ -12,11 +12,15 @@ namespace lsecheck {
 struct CaseTensors {
   CaseSpec spec;  // shape, types, kernel, arch, unit; after value shrinking the tensors no longer follow from it
 
-  std::vector<float> lse_partial;  // [P * rows_heads], log2 domain, -inf: empty partition
+  // [P * rows_heads], in the form spec.exponent. -inf: empty partition, unless the kernel marks those by a mass of 0.
+  std::vector<float> lse_partial;
   std::vector<std::uint32_t>
       o_partial;  // [P * rows_heads * ov_depth], bits of spec.partial (16-bit types in the low half)
 
   std::vector<float> attention_sink = {};  // [heads], natural log, finite or -inf; empty: none
+
+  std::vector<float> mass_partial = {};  // [P * rows_heads]; empty: the kernel takes none
+  float exponent_scale = 1.0F;           // of ExponentForm::scaled: positive, finite, normal
 
   std::size_t lse_index(std::size_t p, std::size_t rh) const { return p * spec.rows_heads() + rh; }
   std::size_t o_index(std::size_t p, std::size_t rh, std::size_t d) const {

@@ -103,6 +103,33 @@ void shrink_lses(TensorShrinker& shrinker) {
   }
 }
 
+// Masses to 1 and shorter significands, exponents read as they are, a scale of 1.
+void shrink_masses(TensorShrinker& shrinker) {
+  if (shrinker.best().spec.exponent != ExponentForm::log2) {
+    CaseTensors unscaled = shrinker.best();
+    unscaled.exponent_scale = 1;
+    CaseTensors as_they_are = unscaled;
+    as_they_are.spec.exponent = ExponentForm::log2;
+    if (!shrinker.keep_if_failing(std::move(as_they_are))) shrinker.keep_if_failing(std::move(unscaled));
+  }
+  const auto is_mass = [](float mass) { return mass > 0 && std::isfinite(mass); };
+  CaseTensors ones = shrinker.best();
+  for (float& mass : ones.mass_partial) {
+    if (is_mass(mass)) mass = 1;
+  }
+  if (ones.mass_partial == shrinker.best().mass_partial || shrinker.keep_if_failing(std::move(ones))) return;
+  for (std::size_t i = 0; i < shrinker.best().mass_partial.size(); ++i) {
+    const float mass = shrinker.best().mass_partial[i];
+    if (!is_mass(mass)) continue;
+    for (const double simpler : simpler_values(mass, DType::f32)) {
+      if (!is_mass(static_cast<float>(simpler))) continue;  // a mass of 0 would empty the partition
+      CaseTensors candidate = shrinker.best();
+      candidate.mass_partial[i] = static_cast<float>(simpler);
+      if (shrinker.keep_if_failing(std::move(candidate))) break;
+    }
+  }
+}
+
 void shrink_sink(TensorShrinker& shrinker) {
   if (shrinker.best().attention_sink.empty() || shrinker.keep_if_failing(without_sink(shrinker.best()))) return;
   for (std::size_t head = 0; head < shrinker.best().attention_sink.size(); ++head) {
@@ -166,6 +193,7 @@ CaseTensors shrink_tensors(const CaseTensors& tensors, const Law& law, Reference
     if (shrinker.keep_if_failing(with_depth(shrinker.best(), static_cast<std::uint16_t>(depth)))) break;
   }
   shrink_sink(shrinker);
+  shrink_masses(shrinker);
   shrink_lses(shrinker);
   shrink_values(shrinker);
   return shrinker.take();

@@ -78,7 +78,7 @@ std::vector<std::uint8_t> check_row_classes(const RowExpectation& expectation, D
         if (decode(out, bits[d]) != 0) keeper.wrong_class(row_head, d, bits[d], "0 (every partition is empty)");
         break;
       case RowClass::all_nan:
-        if (seen != kNaN) keeper.wrong_class(row_head, d, bits[d], "NaN (NaN or +Inf among the row's LSEs)");
+        if (seen != kNaN) keeper.wrong_class(row_head, d, bits[d], "NaN (by the row's exponents and masses)");
         break;
       case RowClass::finite:
         // An Inf in place of a finite value is a matter of overflow, which the grade decides.
@@ -102,29 +102,29 @@ std::string describe_value(DType type, std::uint32_t bits) {
                             : fmt::format("{:#06x} ({:.6g})", bits, decode(type, bits));
 }
 
-RowInput gather_row(const CaseTensors& tensors, std::size_t row_head, std::vector<float>& lse,
-                    std::vector<std::uint32_t>& o) {
+RowInput gather_row(const CaseTensors& tensors, std::size_t row_head, RowCopy& row) {
   const std::size_t num_partitions = tensors.spec.num_partitions;
   const std::size_t depth = tensors.spec.ov_depth;
-  lse.resize(num_partitions);
-  o.resize(num_partitions * depth);
+  row.lse.resize(num_partitions);
+  row.o.resize(num_partitions * depth);
+  row.mass.resize(tensors.mass_partial.empty() ? 0 : num_partitions);
   for (std::size_t p = 0; p < num_partitions; ++p) {
-    lse[p] = tensors.lse_partial[tensors.lse_index(p, row_head)];
+    row.lse[p] = tensors.lse_partial[tensors.lse_index(p, row_head)];
+    if (!row.mass.empty()) row.mass[p] = tensors.mass_partial[tensors.lse_index(p, row_head)];
     const auto from = tensors.o_partial.begin() + static_cast<std::ptrdiff_t>(tensors.o_index(p, row_head, 0));
-    std::copy(from, from + static_cast<std::ptrdiff_t>(depth), o.begin() + static_cast<std::ptrdiff_t>(p * depth));
+    std::copy(from, from + static_cast<std::ptrdiff_t>(depth), row.o.begin() + static_cast<std::ptrdiff_t>(p * depth));
   }
   std::optional<float> sink;
   if (!tensors.attention_sink.empty()) sink = tensors.attention_sink[row_head % tensors.spec.heads];
-  return {lse, o, sink};
+  return {row.lse, row.o, sink, row.mass};
 }
 
 RowVerdictInput row_verdict_input(const CaseTensors& tensors, const KernelVariant& variant, std::size_t row_head) {
   const CombineKernel& kernel = kernel_of(tensors.spec);
-  const CombineShape shape = shape_of(tensors.spec);
-  std::vector<float> lse;
-  std::vector<std::uint32_t> o;
+  const CombineShape shape = shape_of(tensors);
+  RowCopy row;
   RowVerdictInput input;
-  input.expectation = kernel.expect(shape, variant, gather_row(tensors, row_head, lse, o), tensors.spec.unit.kind);
+  input.expectation = kernel.expect(shape, variant, gather_row(tensors, row_head, row), tensors.spec.unit.kind);
   if (input.expectation.row_class == RowClass::finite) {
     input.bound = kernel.bound(shape, input.expectation, tensors.spec.unit.kind);
   }
@@ -133,27 +133,27 @@ RowVerdictInput row_verdict_input(const CaseTensors& tensors, const KernelVarian
 
 CaseGrades grade_output(const CaseTensors& tensors, const KernelVariant& variant,
                         const std::vector<std::uint32_t>& out_bits, Reference& reference) {
-  const std::size_t depth = tensors.spec.ov_depth;
+  const std::size_t columns = columns_of(tensors.spec);
   CaseGrades result;
   result.grades.resize(out_bits.size());
   result.graded.resize(out_bits.size());
   ViolationKeeper keeper(tensors, result);
   for (std::size_t rh = 0; rh < tensors.spec.rows_heads(); ++rh) {
-    const std::span bits(out_bits.data() + rh * depth, depth);
+    const std::span bits(out_bits.data() + rh * columns, columns);
     const RowVerdictInput row = row_verdict_input(tensors, variant, rh);
     const std::vector<std::uint8_t> to_grade = check_row_classes(row.expectation, tensors.spec.out, bits, rh, keeper);
     if (row.expectation.row_class != RowClass::finite) continue;
 
     // Elements that are not graded still need an operand without NaN.
     std::vector<std::uint32_t> gradable(bits.begin(), bits.end());
-    for (std::size_t d = 0; d < depth; ++d) {
+    for (std::size_t d = 0; d < columns; ++d) {
       if (!to_grade[d]) gradable[d] = 0;
     }
-    const std::span grades(result.grades.data() + rh * depth, depth);
+    const std::span grades(result.grades.data() + rh * columns, columns);
     reference.grade_row(row.expectation.problem(), {tensors.spec.out, gradable, row.bound.bound, row.bound.inf_allowed},
                         grades);
-    for (std::size_t d = 0; d < depth; ++d) {
-      result.graded[rh * depth + d] = to_grade[d];
+    for (std::size_t d = 0; d < columns; ++d) {
+      result.graded[rh * columns + d] = to_grade[d];
       if (to_grade[d] && (!grades[d].within_bound || grades[d].undecided)) {
         keeper.outside_bound(rh, d, bits[d], grades[d]);
       }
@@ -164,16 +164,15 @@ CaseGrades grade_output(const CaseTensors& tensors, const KernelVariant& variant
 
 CaseGrades grade_classes(const CaseTensors& tensors, const KernelVariant& variant,
                          const std::vector<std::uint32_t>& out_bits) {
-  const std::size_t depth = tensors.spec.ov_depth;
+  const std::size_t columns = columns_of(tensors.spec);
   const CombineKernel& kernel = kernel_of(tensors.spec);
   CaseGrades result;
   ViolationKeeper keeper(tensors, result);
-  std::vector<float> lse;
-  std::vector<std::uint32_t> o;
+  RowCopy row;
   for (std::size_t rh = 0; rh < tensors.spec.rows_heads(); ++rh) {
     const RowExpectation expectation =
-        kernel.expect(shape_of(tensors.spec), variant, gather_row(tensors, rh, lse, o), tensors.spec.unit.kind);
-    check_row_classes(expectation, tensors.spec.out, std::span(out_bits.data() + rh * depth, depth), rh, keeper);
+        kernel.expect(shape_of(tensors), variant, gather_row(tensors, rh, row), tensors.spec.unit.kind);
+    check_row_classes(expectation, tensors.spec.out, std::span(out_bits.data() + rh * columns, columns), rh, keeper);
   }
   return result;
 }

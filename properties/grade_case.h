@@ -21,15 +21,19 @@ struct Violation {
 };
 
 struct CaseGrades {
-  std::vector<ElementGrade> grades;    // [rows_heads * ov_depth]
+  std::vector<ElementGrade> grades;    // [rows_heads * columns_of(spec)]
   std::vector<std::uint8_t> graded;    // same shape: 1 where a finite value was due and grades holds
   std::optional<Violation> violation;  // the worst one
   std::uint64_t violations = 0;
 };
 
-// The row as the kernel reads it.
-RowInput gather_row(const CaseTensors& tensors, std::size_t row_head, std::vector<float>& lse,
-                    std::vector<std::uint32_t>& o);
+// The row as the kernel reads it: it points into `row`, whose memory is used again.
+struct RowCopy {
+  std::vector<float> lse;
+  std::vector<float> mass;
+  std::vector<std::uint32_t> o;
+};
+RowInput gather_row(const CaseTensors& tensors, std::size_t row_head, RowCopy& row);
 
 // One finite row: the expectation and the bound of the kernel for it, on demand.
 struct RowVerdictInput {

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "properties/law_tools.h"
+#include "properties/tensor_edits.h"
 
 // The laws of the special-value contract.
 namespace lsecheck {
@@ -12,29 +14,40 @@ LawOutcome check_all_empty_row(const CaseTensors& tensors, Reference&) {
   const CaseSpec& spec = tensors.spec;
   const std::size_t row = random.below(spec.rows_heads());
   CaseTensors emptied = tensors;
-  for (std::size_t p = 0; p < spec.num_partitions; ++p) emptied.lse_partial[emptied.lse_index(p, row)] = -INFINITY;
+  for (std::size_t p = 0; p < spec.num_partitions; ++p) make_empty(emptied, emptied.lse_index(p, row));
   const KernelRun before = run_kernel(tensors);
   if (before.fault) return LawOutcome::fail(*before.fault);
-  const KernelRun after = run_kernel(emptied);
+  KernelRun after = run_kernel(emptied);
   if (after.fault) return LawOutcome::fail(fmt::format("row-head {} emptied: {}", row, *after.fault));
+  const CaseGrades grades = grade_classes(emptied, variant_of(spec), after.out_bits);
+  if (grades.violation && grades.violation->row_head == row) {
+    return LawOutcome::fail(
+        fmt::format("row-head {} emptied, d {}: {}", row, grades.violation->depth_index, grades.violation->message));
+  }
+  const std::size_t columns = columns_of(spec);
+  const auto at = [&](std::vector<std::uint32_t>& bits) {
+    return bits.begin() + static_cast<std::ptrdiff_t>(row * columns);
+  };
   std::vector<std::uint32_t> expected = before.out_bits;
-  for (std::size_t d = 0; d < spec.ov_depth; ++d) expected[row * spec.ov_depth + d] = 0;
-  const auto difference =
-      first_difference(spec.out, spec.ov_depth, expected, after.out_bits, BitComparison::zero_signs_and_nans_alike);
-  return difference ? LawOutcome::fail(fmt::format("row-head {} emptied, zeros are due there: {}", row, *difference))
-                    : LawOutcome::pass();
+  std::copy_n(at(after.out_bits), columns, at(expected));
+  const auto difference = first_difference(spec.out, columns, expected, after.out_bits, BitComparison::every_bit);
+  return difference ? LawOutcome::fail(fmt::format("row-head {} emptied: {}", row, *difference)) : LawOutcome::pass();
 }
 
 namespace {
 
-// Plants one special value: NaN or +Inf beside the row's own LSEs, or NaN alone among empty partitions.
-void plant_special_lse(CaseTensors& tensors, PhiloxStream& random) {
+// Plants one special value: NaN or +Inf beside the row's own exponents, NaN alone among empty partitions, or a NaN
+// mass.
+void plant_special_input(CaseTensors& tensors, PhiloxStream& random) {
   const std::size_t row = random.below(tensors.spec.rows_heads());
   const std::size_t p = random.below(tensors.spec.num_partitions);
-  const std::uint64_t kind = random.below(3);
+  const std::uint64_t kind = random.below(tensors.mass_partial.empty() ? 3 : 4);
+  if (kind == 3) {
+    tensors.mass_partial[tensors.lse_index(p, row)] = NAN;
+    return;
+  }
   if (kind == 2) {
-    for (std::size_t q = 0; q < tensors.spec.num_partitions; ++q)
-      tensors.lse_partial[tensors.lse_index(q, row)] = -INFINITY;
+    for (std::size_t q = 0; q < tensors.spec.num_partitions; ++q) make_empty(tensors, tensors.lse_index(q, row));
   }
   tensors.lse_partial[tensors.lse_index(p, row)] = kind == 1 ? INFINITY : NAN;
 }
@@ -44,7 +57,7 @@ void plant_special_lse(CaseTensors& tensors, PhiloxStream& random) {
 LawOutcome check_special_values(const CaseTensors& tensors, Reference&) {
   PhiloxStream random = law_stream(tensors, LawId::special_values);
   CaseTensors planted = tensors;
-  if (!has_special_lse(tensors)) plant_special_lse(planted, random);
+  if (!has_special_input(tensors)) plant_special_input(planted, random);
   for (const Arch arch : kAllArchs) {
     if (backend_in_use() == Backend::cuda && arch != tensors.spec.arch) continue;  // a device is one chip
     planted.spec.arch = arch;

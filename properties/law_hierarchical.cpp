@@ -85,7 +85,8 @@ std::optional<CaseTensors> outer_case(const CaseTensors& tensors, std::vector<Gr
 std::vector<double> charged_bound(const RowVerdictInput& outer, const std::vector<Group>& groups, std::size_t rh,
                                   double lse_error) {
   const std::size_t depth = outer.expectation.due.size();
-  const std::vector<double> weights = weights_up(outer.expectation.x);  // a sink would only lessen them
+  const std::vector<double> weights =
+      weights_up({.x = outer.expectation.x, .l = {}, .a = {}, .sink = {}});  // a sink would only lessen them
   const double weight_shift = pow2_minus_one_up(mul_up(2, lse_error));
   std::vector<double> bound = outer.bound.bound;
   for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -103,7 +104,10 @@ std::vector<double> charged_bound(const RowVerdictInput& outer, const std::vecto
 
 LawOutcome check_hierarchical(const CaseTensors& tensors, Reference& reference) {
   const CaseSpec& spec = tensors.spec;
-  if (has_special_lse(tensors)) return LawOutcome::skip("NaN or +Inf among the LSEs");
+  if (kernel_of(spec).takes_masses()) {
+    return LawOutcome::skip("the kernel takes masses: a group's output does not tell its exponent and mass apart");
+  }
+  if (has_special_input(tensors)) return LawOutcome::skip(kSpecialInput);
   if (spec.num_partitions < 2) return LawOutcome::skip("one partition");
   PhiloxStream random = law_stream(tensors, LawId::hierarchical);
   std::vector<Group> groups = cut(tensors, random);

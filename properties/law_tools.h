@@ -18,21 +18,21 @@ PhiloxStream law_stream(const CaseTensors& tensors, LawId law);
 // wrong. `what` opens the message: it says which derived case this is.
 std::optional<std::string> graded_run_fault(const CaseTensors& tensors, Reference& reference, const std::string& what);
 
-// The first element in which two outputs differ; nullopt when none does. Both [rows_heads * ov_depth] of `type`.
+// The first element in which two outputs differ; nullopt when none does. Both [rows_heads * columns] of `type`.
 enum class BitComparison { every_bit, zero_signs_and_nans_alike };
-std::optional<std::string> first_difference(DType type, std::size_t depth, const std::vector<std::uint32_t>& expected,
+std::optional<std::string> first_difference(DType type, std::size_t columns, const std::vector<std::uint32_t>& expected,
                                             const std::vector<std::uint32_t>& got, BitComparison comparison);
 
 // -0 becomes +0, every NaN one NaN.
 std::uint32_t canonical(DType type, std::uint32_t bits);
 
-// NaN or +inf anywhere among the LSEs.
-bool has_special_lse(const CaseTensors& tensors);
+// NaN or +inf anywhere among the exponents, NaN or Inf among the masses.
+bool has_special_input(const CaseTensors& tensors);
+inline constexpr const char* kSpecialInput = "NaN or Inf among the exponents or masses";
 bool row_is_empty(const CaseTensors& tensors, std::size_t row_head);
 
-// Upper bounds on the true weights 2^x_p / L of a row of finite or -inf exponents, within 2^-38 relative. sink: natural
-// log, finite or -inf; its mass is part of L.
-std::vector<double> weights_up(std::span<const double> x, std::optional<double> sink = std::nullopt);
+// Upper bounds on the factors 2^x_p / L that the a_p of a finite row are multiplied by, within 2^-38 relative.
+std::vector<double> weights_up(const RowProblem& row);
 
 LawOutcome check_all_empty_row(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_garbage_ignored(const CaseTensors& tensors, Reference& reference);

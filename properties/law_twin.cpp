@@ -29,7 +29,7 @@ LawOutcome check_twin(const CaseTensors& tensors, Reference&) {
     const KernelRun got = run_kernel(tensors, on_gpu);
     if (got.fault) return LawOutcome::fail("on the GPU: " + *got.fault);
     const auto difference =
-        first_difference(spec.out, spec.ov_depth, expected.out_bits, got.out_bits, BitComparison::every_bit);
+        first_difference(spec.out, columns_of(spec), expected.out_bits, got.out_bits, BitComparison::every_bit);
     if (difference) return LawOutcome::fail(fmt::format("{} kernel, CPU against GPU: {}", variant.name, *difference));
   }
   return LawOutcome::pass();

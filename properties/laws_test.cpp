@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 
 // Small cases only, so that every law is held against some hundred of them in a second or two. An MLA row is long.
 bool small(const CaseSpec& spec) {
-  const std::uint64_t limit = is_mla(spec.kernel) ? 40'000 : 20'000;
+  const std::uint64_t limit = registered_kernel(spec.kernel)->takes_sink() ? 40'000 : 20'000;
   return spec.rows_heads() * spec.num_partitions * spec.ov_depth <= limit;
 }
 
@@ -40,18 +40,23 @@ struct LawUnderUnit {
 
 // Laws that speak of one kernel's variants, or of what only the measured unit promises.
 bool never_applies(const LawUnderUnit& what) {
+  const CombineKernel& kernel = *registered_kernel(what.kernel);
   switch (what.law->id) {
     case LawId::single_partition:
-      return what.unit == sfu::UnitKind::spec;
+      return what.unit == sfu::UnitKind::spec && !kernel.takes_masses();
+    case LawId::hierarchical:
+      return kernel.takes_masses();
     case LawId::twin:
       return true;  // needs a GPU
     case LawId::rung_is_runtime:
-      return what.kernel != KernelId::fa4_splitk_combine;
+      return !kernel.has_rungs();
     case LawId::warps_per_head_agree:
       return what.kernel != KernelId::mla_combine;
     case LawId::ragged_is_dense:
     case LawId::sink_absent:
-      return what.kernel == KernelId::fa4_splitk_combine;
+      return !kernel.takes_sink();
+    case LawId::convexity:
+      return !kernel.divides_by_mass();
     default:
       return false;
   }
@@ -67,7 +72,7 @@ TEST_P(EveryLaw, HoldsOnGeneratedCases) {
   int checked = 0;
   rc::detail::TestParams params;
   params.seed = 20 + static_cast<std::uint64_t>(law->id);  // the same cases in every run
-  params.maxSuccess = is_mla(kernel) ? 16 : 25;
+  params.maxSuccess = registered_kernel(kernel)->takes_sink() ? 16 : 25;
   const auto result = rc::detail::checkTestable(
       [&, &law_to_check = *law] {
         const CaseSpec spec = *specs;
@@ -185,7 +190,7 @@ TEST_F(GradeOutput, SeesEveryKindOfWrongElement) {
   expect_violation(9, 0x7f80U, "bound_use");
   expect_violation(64 + 5, 0x0001U, "every partition is empty");
   expect_violation(64 + 6, 0x7fc0U, "every partition is empty");
-  expect_violation(128 + 1, 0x3f80U, "NaN or +Inf among the row's LSEs");
+  expect_violation(128 + 1, 0x3f80U, "by the row's exponents and masses");
 }
 
 TEST(FirstDifference, ComparesAsTheLawAsks) {

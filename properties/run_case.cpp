@@ -7,8 +7,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "kernels/registry.h"
-
 namespace lsecheck {
 
 namespace {
@@ -46,6 +44,12 @@ std::vector<std::uint32_t> unpack(DType type, std::span<const std::byte> bytes) 
   return bits;
 }
 
+std::vector<std::byte> bytes_of(const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
 bool all_guard(std::span<const std::byte> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == kGuard; });
 }
@@ -62,38 +66,19 @@ void use_backend(Backend backend) {
   backend_of_process = backend;
 }
 
-const CombineKernel& kernel_of(const CaseSpec& spec) {
-  const CombineKernel* const kernel = find_kernel(name_of(spec.kernel));
-  if (kernel == nullptr) throw std::invalid_argument(fmt::format("no kernel {}", name_of(spec.kernel)));
-  return *kernel;
-}
-
-CombineShape shape_of(const CaseSpec& spec) {
-  return {spec.arch, spec.num_partitions, spec.rows, spec.heads, spec.ov_depth, spec.out, spec.partial};
-}
-
-KernelVariant variant_of(const CaseSpec& spec) {
-  const std::vector<KernelVariant> variants = kernel_of(spec).variants(shape_of(spec));
-  if (spec.selection == Selection::runtime_p) return variants.back();
-  if (spec.selection == Selection::alternative) return variants[1 + spec.seed % (variants.size() - 1)];
-  return variants.front();
-}
-
 KernelRun run_kernel(const CaseTensors& tensors, const RunOptions& options) {
   const CaseSpec& spec = tensors.spec;
   const CombineKernel& kernel = kernel_of(spec);
-  const CombineShape shape = shape_of(spec);
+  const CombineShape shape = shape_of(tensors);
   if (const auto refusal = kernel.refuse(shape)) throw std::invalid_argument(*refusal);
 
-  const std::size_t lse_bytes = tensors.lse_partial.size() * sizeof(float);
-  std::vector<std::byte> lse(lse_bytes);
-  std::memcpy(lse.data(), tensors.lse_partial.data(), lse_bytes);
+  const std::vector<std::byte> lse = bytes_of(tensors.lse_partial);
+  const std::vector<std::byte> mass = bytes_of(tensors.mass_partial);
+  const std::vector<std::byte> sink = bytes_of(tensors.attention_sink);
   const std::vector<std::byte> o = pack(spec.partial, tensors.o_partial);
   const std::vector<std::byte> o_before = o;
-  std::vector<std::byte> sink(tensors.attention_sink.size() * sizeof(float));
-  if (!sink.empty()) std::memcpy(sink.data(), tensors.attention_sink.data(), sink.size());
 
-  const std::size_t out_bytes = spec.rows_heads() * spec.ov_depth * size_of(spec.out);
+  const std::size_t out_bytes = spec.rows_heads() * kernel.output_columns(shape) * size_of(spec.out);
   std::vector<std::byte> guarded(out_bytes + 2 * kGuardBytes, kGuard);
   const std::span<std::byte> output(guarded.data() + kGuardBytes, out_bytes);
   std::fill(output.begin(), output.end(), std::byte{options.poison});
@@ -106,14 +91,14 @@ KernelRun run_kernel(const CaseTensors& tensors, const RunOptions& options) {
                                    .only_blocks = std::nullopt};
   KernelRun run;
   if (const auto fault =
-          kernel.launch(shape, options.variant.value_or(variant_of(spec)), {lse, o, output, sink}, execution)) {
+          kernel.launch(shape, options.variant.value_or(variant_of(spec)), {lse, o, output, sink, mass}, execution)) {
     run.fault = fault->message;
     return run;
   }
   if (!all_guard(std::span(guarded).first(kGuardBytes)) || !all_guard(std::span(guarded).last(kGuardBytes))) {
     run.fault = fmt::format("{} wrote outside its output", kernel.name());
-  } else if (std::memcmp(lse.data(), tensors.lse_partial.data(), lse_bytes) != 0 || o != o_before ||
-             (!sink.empty() && std::memcmp(sink.data(), tensors.attention_sink.data(), sink.size()) != 0)) {
+  } else if (lse != bytes_of(tensors.lse_partial) || mass != bytes_of(tensors.mass_partial) ||
+             sink != bytes_of(tensors.attention_sink) || o != o_before) {
     run.fault = fmt::format("{} modified an input", kernel.name());
   }
   run.out_bits = unpack(spec.out, output);

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "kernels/combine_kernel.h"
-#include "properties/case_tensors.h"
+#include "properties/case_kernel.h"
 
 // Executes the kernel of a case and brings back its output bits.
 namespace lsecheck {
@@ -26,14 +25,9 @@ struct RunOptions {
 };
 
 struct KernelRun {
-  std::vector<std::uint32_t> out_bits;  // [rows_heads * ov_depth], 16-bit types in the low half
+  std::vector<std::uint32_t> out_bits;  // [rows_heads * columns_of(spec)], 16-bit types in the low half
   std::optional<std::string> fault;     // the executor's, or memory around the output or an input that changed
 };
-
-const CombineKernel& kernel_of(const CaseSpec& spec);
-CombineShape shape_of(const CaseSpec& spec);
-// The variant that the case's selection asks for; the case is not over_bucketed (see bucketed()).
-KernelVariant variant_of(const CaseSpec& spec);
 
 KernelRun run_kernel(const CaseTensors& tensors, const RunOptions& options = {});
 

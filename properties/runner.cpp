@@ -43,15 +43,15 @@ std::string p_class_of(int num_partitions) {
 // Adds the elements of one accuracy measurement to a line of the accuracy table.
 void add_measurement(StatRow& row, const CaseTensors& tensors, const AccuracyMeasurement& measured,
                      std::uint64_t case_index, const std::string& token) {
-  const std::size_t depth = tensors.spec.ov_depth;
+  const std::size_t columns = columns_of(tensors.spec);
   const auto add = [&](MetricStats& metric, double value, std::size_t i) {
     metric.histogram.add(value);
     if (!(value > metric.max.value)) return;
     metric.max = {value,
                   case_index,
                   token,
-                  i / depth,
-                  static_cast<std::uint32_t>(i % depth),
+                  i / columns,
+                  static_cast<std::uint32_t>(i % columns),
                   measured.out_bits[i],
                   measured.grades.grades[i].correctly_rounded};
   };
@@ -142,11 +142,14 @@ std::vector<RunResults> evaluate_range(const RunConfig& config, std::uint64_t be
 
 std::string describe_spec(const CaseSpec& spec) {
   const std::string sink = spec.sink == SinkKind::none ? "" : fmt::format(" sink:{}", name_of(spec.sink));
-  return fmt::format("P={} rows={} heads={} D={} {}<-{} {} {} lse:{} values:{} empties:{} garbage:{}{} sfu:{} {}",
+  const bool with_masses = spec.exponent != ExponentForm::log2 || spec.mass != MassRegime::unit;
+  const std::string masses =
+      with_masses ? fmt::format(" exponent:{} mass:{}", name_of(spec.exponent), name_of(spec.mass)) : "";
+  return fmt::format("P={} rows={} heads={} D={} {}<-{} {} {} lse:{} values:{} empties:{} garbage:{}{}{} sfu:{} {}",
                      spec.num_partitions, spec.rows, spec.heads, spec.ov_depth, name_of(spec.out),
                      name_of(spec.partial), name_of(spec.arch), name_of(spec.selection), name_of(spec.lse),
-                     name_of(spec.values), name_of(spec.empties), name_of(spec.garbage), sink, name_of(spec.unit.kind),
-                     name_of(spec.schedule));
+                     name_of(spec.values), name_of(spec.empties), name_of(spec.garbage), sink, masses,
+                     name_of(spec.unit.kind), name_of(spec.schedule));
 }
 
 std::vector<const Law*> matching_laws(const std::string& law_glob) {
@@ -222,7 +225,8 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
     applied += outcome.status != LawOutcome::Status::not_applicable;
   }
   // Without accuracy nothing is graded; what the other laws compared are the outputs of the case.
-  if (laws.front()->id != LawId::accuracy && applied > 0) results.totals.elements = spec.rows_heads() * spec.ov_depth;
+  if (laws.front()->id != LawId::accuracy && applied > 0)
+    results.totals.elements = spec.rows_heads() * columns_of(spec);
   return results;
 }
 

@@ -11,8 +11,8 @@
 // follows.
 namespace lsecheck {
 
-// Marks a place that has no source: an empty partition (lse = -inf over NaN bits), or a hostile row (NaN LSEs and
-// values).
+// Marks a place that has no source: an empty partition (lse -inf and mass 0, over NaN bits where the kernel drops
+// them), or a hostile row (NaN LSEs, masses and values).
 inline constexpr std::int64_t kNoSource = -1;
 
 // Partition i of the result is partition sources[i] of the original in every row.
@@ -25,6 +25,11 @@ CaseTensors with_depth(const CaseTensors& tensors, std::uint16_t depth);
 
 // [0, 1, ..., P - 1].
 std::vector<std::int64_t> all_partitions(const CaseTensors& tensors);
+
+// Whether the kernel takes (partition, row-head) pair `pair`, an index into lse_partial, for empty; and the edit that
+// makes it so.
+bool is_empty(const CaseTensors& tensors, std::size_t pair);
+void make_empty(CaseTensors& tensors, std::size_t pair);
 
 // The case without its attention sink.
 CaseTensors without_sink(CaseTensors tensors);

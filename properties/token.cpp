@@ -105,6 +105,7 @@ Token read_token(Reader& reader) {
   split_nibbles(reader.byte(), spec.out, spec.partial);
   split_nibbles(reader.byte(), spec.lse, spec.values);
   split_nibbles(reader.byte(), spec.empties, spec.garbage);
+  split_nibbles(reader.byte(), spec.exponent, spec.mass);
   split_nibbles(reader.byte(), spec.unit.kind, spec.schedule);
   reader.varint(spec.num_partitions);
   reader.varint(spec.rows);
@@ -152,6 +153,7 @@ std::string format_token(const Token& token) {
   bytes.push_back(nibbles(spec.out, spec.partial));
   bytes.push_back(nibbles(spec.lse, spec.values));
   bytes.push_back(nibbles(spec.empties, spec.garbage));
+  bytes.push_back(nibbles(spec.exponent, spec.mass));
   bytes.push_back(nibbles(spec.unit.kind, spec.schedule));
   put_varint(bytes, spec.num_partitions);
   put_varint(bytes, spec.rows);

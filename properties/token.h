@@ -12,8 +12,8 @@
 //   generator version  u16, little-endian; first, so that it can be read whatever follows
 //   law                u8
 //   kernel and sink    one byte of two 4-bit fields, high then low
-//   five bytes         of two 4-bit fields each, high then low: arch and selection, out and partial, lse and values,
-//                      empties and garbage, unit and schedule
+//   six bytes          of two 4-bit fields each, high then low: arch and selection, out and partial, lse and values,
+//                      empties and garbage, exponent and mass, unit and schedule
 //   shape              num_partitions, rows, heads, ov_depth, each LEB128 in its shortest form
 //   unit seed          u64, little-endian; only for the spec unit
 //   seed               u64, little-endian

@@ -19,6 +19,7 @@ struct Row {
   const CaseSpec& spec;
   std::uint64_t rh;
   std::span<const float> lse;
+  std::span<const float> mass;  // that the values are divided by; empty: none
   PhiloxStream shared;
   std::vector<float> values;  // [P, ov_depth]
 
@@ -61,14 +62,17 @@ void cancel_into_heaviest(Row& row, std::size_t heavy) {
   std::vector<float> sum(row.depth(), 0.0F);
   for (std::size_t p = 0; p < row.num_partitions(); ++p) {
     if (p == heavy || !std::isfinite(row.lse[p])) continue;
-    const float weight = sfu::h200_ex2_approx_ftz(row.lse[p] - row.lse[heavy]);
+    const float share = row.mass.empty() ? 1.0F : row.mass[p] / row.mass[heavy];
+    const float weight = sfu::h200_ex2_approx_ftz(row.lse[p] - row.lse[heavy]) * share;
     const float* values = row.partition(p);
     for (std::size_t d = 0; d < row.depth(); ++d) {
       sum[d] = std::fma(weight, rounded_to(row.spec.partial, values[d]), sum[d]);
     }
   }
   float* values = row.partition(heavy);
-  for (std::size_t d = 0; d < row.depth(); ++d) values[d] = -sum[d];
+  // Masses may put more weight on the others than on the heaviest: cut at what the partial type holds.
+  const auto largest = static_cast<float>(max_finite(row.spec.partial));
+  for (std::size_t d = 0; d < row.depth(); ++d) values[d] = std::clamp(-sum[d], -largest, largest);
 }
 
 // Neighbouring non-empty partitions hold nearly opposite values: cancels where the weights are alike.
@@ -206,9 +210,10 @@ void fill_nonfinite(Row& row) {
 
 }  // namespace
 
-std::vector<float> draw_value_row(const CaseSpec& spec, std::uint64_t rh, std::span<const float> lse) {
+std::vector<float> draw_value_row(const CaseSpec& spec, std::uint64_t rh, std::span<const float> lse,
+                                  std::span<const float> mass) {
   const std::size_t elements = std::size_t{spec.num_partitions} * spec.ov_depth;
-  Row row{spec, rh, lse, stream_for(spec, DrawPurpose::value_row, rh), std::vector<float>(elements, 0.0F)};
+  Row row{spec, rh, lse, mass, stream_for(spec, DrawPurpose::value_row, rh), std::vector<float>(elements, 0.0F)};
   switch (spec.values) {
     case ValueRegime::cancelling:
       fill_cancelling(row);

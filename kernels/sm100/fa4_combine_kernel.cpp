@@ -58,6 +58,14 @@ class Fa4CombineKernel final : public CombineKernel {
     return refuse(shape) ? std::nullopt : std::optional(shape.num_partitions);
   }
 
+  bool has_rungs() const override { return true; }
+
+  std::optional<int> production_bucket(const CombineShape& shape) const override {
+    const std::optional<int> rung = next_rung(sm_count_of(shape.arch), shape.num_partitions);
+    if (!rung || *rung == shape.num_partitions) return std::nullopt;
+    return fa4_in_table(shape.out, shape.partial, shape.ov_depth, *rung) ? rung : std::nullopt;
+  }
+
   // The launcher has one kernel per rung and one for every other P.
   std::vector<KernelVariant> variants(const CombineShape& shape) const override {
     std::vector<KernelVariant> result;

@@ -57,6 +57,12 @@ class MlaKernel : public CombineKernel {
     return std::nullopt;
   }
 
+  std::optional<int> production_bucket(const CombineShape& shape) const override {
+    if (shape.num_partitions < 2) return std::nullopt;
+    const int bucket = mla_bucket_num_partitions(sm_count_of(shape.arch), shape.num_partitions);
+    return bucket > shape.num_partitions && compiled(shape, bucket) ? std::optional(bucket) : std::nullopt;
+  }
+
  private:
   // Split counts come from the chip's buckets; one split needs no combine.
   static bool compiled(const CombineShape& shape, int splits) {

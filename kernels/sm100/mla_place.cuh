@@ -7,9 +7,6 @@
 // lanes.
 namespace lsecheck::sm100 {
 
-// log2(e) rounded to f32: the factor of the attention sink, which is a natural logarithm.
-inline constexpr float kLog2eF32 = 0x1.715476p+0F;
-
 // The launch as its threads see it. The workspace is [S, batch, seq, heads(, D)]. Dense: row_offsets is null and the
 // output row of (b, q) is b * seq + q. Ragged: row_offsets [batch + 1]: sequence b has row_offsets[b + 1] -
 // row_offsets[b] positions, at most seq, and the output row is row_offsets[b] + q.
