@@ -40,6 +40,9 @@ class Fa4WsKernel final : public CombineKernel {
   bool has_cuda_build() const override { return false; }
   bool takes_sink() const override { return false; }
   bool takes_masses() const override { return true; }
+  bool partials_normalised() const override { return false; }
+  bool drops_garbage() const override { return false; }
+  bool divides_by_mass() const override { return level_ != Fa4WsLevel::level1; }
   std::span<const ExponentForm> exponent_forms() const override {
     static constexpr ExponentForm kForms[] = {ExponentForm::scaled, ExponentForm::log2};
     return kForms;
@@ -51,7 +54,7 @@ class Fa4WsKernel final : public CombineKernel {
   bool trailing_empties_exact() const override { return false; }
   // Level 1 returns m itself, which the shift moves.
   bool shift_exact() const override { return level_ != Fa4WsLevel::level1; }
-  bool rescales_sums() const override { return true; }
+  bool rescales_sums() const override { return level_ == Fa4WsLevel::two_level; }
 
   std::optional<std::string> refuse(const CombineShape& shape) const override {
     if (!supports_types(shape.out, shape.partial)) {
