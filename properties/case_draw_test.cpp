@@ -56,14 +56,25 @@ TEST(CaseDraw, KernelsTakeTurnsWithTheCasesTheyHaveAlone) {
   for (std::uint64_t i = 0; i < 400; ++i) {
     const CaseSpec spec = draw_spec(6, i, {});
     EXPECT_EQ(spec, draw_spec(6, seen[spec.kernel]++, {.kernels = {spec.kernel}}));
-    if (i % 4 == 3) {
-      EXPECT_EQ(seen[KernelId::fa4_splitk_combine], (i + 1) / 2);
-      EXPECT_EQ(seen[KernelId::mla_combine], (i + 1) / 4);
-    }
   }
+  std::uint64_t cases = 0;
+  for (const KernelId kernel : kernels_matching("*")) {
+    EXPECT_NEAR(static_cast<double>(seen[kernel]), 4 * percent_of_turns({}, kernel), 8) << name_of(kernel);
+    cases += seen[kernel];
+  }
+  EXPECT_EQ(cases, 400U);
+  EXPECT_EQ(percent_of_turns({.kernels = {KernelId::mla_combine}}, KernelId::mla_combine), 100);
   EXPECT_EQ(kernels_matching("mla*"),
             (std::vector<KernelId>{KernelId::mla_combine, KernelId::mla_combine_split_parallel}));
   EXPECT_TRUE(kernels_matching("mla").empty());
+}
+
+TEST(CaseDraw, CasesWithMassesTakeEveryCountFormRegimeAndType) {
+  const DrawLimits alone{.kernels = {KernelId::mha_splitk_reduce}};
+  std::set<int> counts;
+  for (std::uint64_t i = 0; i < 64; ++i) counts.insert(draw_spec(3, i, alone).num_partitions);
+  EXPECT_EQ(counts.size(), 32u) << "each of 1 to 32";
+  for (const std::uint64_t first : {0u, 17u, 4000u}) expect_all_covered(5, first, 200, alone);
 }
 
 TEST(CaseDraw, EveryMlaBucketIsDrawnOnAndBelowIt) {

@@ -11,6 +11,7 @@
 #include "properties/case_draw.h"
 #include "properties/case_limits.h"
 #include "properties/expanded_rows.h"
+#include "properties/tensor_edits.h"
 
 namespace lsecheck {
 namespace {
@@ -39,6 +40,7 @@ std::uint64_t digest_of_cases(const DrawLimits& limits) {
   for (std::uint64_t i = 0; i < 120; ++i) {
     const CaseTensors tensors = expand(draw_spec(1, i, limits));
     for (const float x : tensors.lse_partial) add(std::bit_cast<std::uint32_t>(x));
+    for (const float x : tensors.mass_partial) add(std::bit_cast<std::uint32_t>(x));
     for (const float x : tensors.attention_sink) add(std::bit_cast<std::uint32_t>(x));
     for (const std::uint32_t bits : tensors.o_partial) add(bits);
   }
@@ -48,8 +50,9 @@ std::uint64_t digest_of_cases(const DrawLimits& limits) {
 // The bits of a fixed set of cases: a change here needs a new kGeneratorVersion.
 TEST(CaseExpand, BitsArePinned) {
   EXPECT_EQ(digest_of_cases({.kernels = {KernelId::fa4_splitk_combine}}), 8134032522448653391u);
-  EXPECT_EQ(digest_of_cases({.kernels = {KernelId::mla_combine}}), 15975751492713306636u);
-  EXPECT_EQ(digest_of_cases({.kernels = {KernelId::mla_combine_split_parallel}}), 9944389411878552927u);
+  EXPECT_EQ(digest_of_cases({.kernels = {KernelId::mla_combine}}), 16378030278451284795u);
+  EXPECT_EQ(digest_of_cases({.kernels = {KernelId::mla_combine_split_parallel}}), 12583561249381881696u);
+  EXPECT_EQ(digest_of_cases({.kernels = {KernelId::mha_splitk_reduce}}), 19462733009803400u);
 }
 
 TEST(CaseExpand, ARowDoesNotDependOnTheNumberOfRows) {
@@ -112,11 +115,12 @@ TEST(CaseExpand, OnlyNonfiniteHoldsNanOrInfValuesOutsideEmptyPartitions) {
     const CaseTensors tensors = expand(spec);
     std::size_t nonfinite = 0;
     for (std::size_t k = 0; k < tensors.o_partial.size(); ++k) {
-      const float lse = tensors.lse_partial[k / spec.ov_depth];
-      if (!empty(lse) && !is_finite(spec.partial, tensors.o_partial[k])) ++nonfinite;
+      if (!is_empty(tensors, k / spec.ov_depth) && !is_finite(spec.partial, tensors.o_partial[k])) ++nonfinite;
     }
-    const bool some_present =
-        std::any_of(tensors.lse_partial.begin(), tensors.lse_partial.end(), [](float x) { return !empty(x); });
+    bool some_present = false;
+    for (std::size_t pair = 0; pair < tensors.lse_partial.size(); ++pair) {
+      some_present = some_present || !is_empty(tensors, pair);
+    }
     EXPECT_EQ(nonfinite > 0, spec.values == ValueRegime::nonfinite && some_present) << name_of(spec.values);
   }
 }
@@ -142,8 +146,7 @@ TEST(CaseExpand, BadSpecsAreRefusedByName) {
             "ov_depth 100 has no kernel; use one of 64 72 80 96 128 160 192 224 256 512");
   EXPECT_EQ(with([](CaseSpec& s) { s.rows = 0xffffffff; }),
             "rows * heads 4294967295 is too large for one case; at most 262144 at this num_partitions and ov_depth");
-  EXPECT_EQ(with([](CaseSpec& s) { s.out = DType::f32; }),
-            "partial type bf16 does not go with out type f32; use the out type or f32");
+  EXPECT_EQ(with([](CaseSpec& s) { s.out = DType::f32; }), "partial type bf16 does not go with out type f32; use f32");
   EXPECT_EQ(with([](CaseSpec& s) { s.sink = SinkKind::finite; }),
             "sink finite does not go with kernel fa4_splitk_combine, which takes none");
   const auto mla = [](auto change) {
@@ -160,7 +163,24 @@ TEST(CaseExpand, BadSpecsAreRefusedByName) {
             "32 37 64 72 74");
   EXPECT_EQ(mla([](CaseSpec& s) { s.ov_depth = 128; }), "ov_depth 128 has no kernel; use one of 256 512");
   EXPECT_EQ(mla([](CaseSpec& s) { s.partial = DType::f32; }),
-            "partial type f32 does not go with out type bf16; use the out type");
+            "partial type f32 does not go with out type bf16; use bf16");
+  const auto mha = [](auto change) {
+    CaseSpec spec;
+    spec.kernel = KernelId::mha_splitk_reduce;
+    change(spec);
+    return refusal(spec);
+  };
+  EXPECT_EQ(mha([](CaseSpec& s) { s.mass = MassRegime::tiny; }), "accepted");
+  EXPECT_EQ(mha([](CaseSpec& s) { s.num_partitions = 33; }), "num_partitions 33 is outside 1..32");
+  EXPECT_EQ(mha([](CaseSpec& s) { s.exponent = ExponentForm::scaled; }),
+            "exponent scaled does not go with kernel mha_splitk_reduce, which reads log2 natural");
+  EXPECT_EQ(mha([](CaseSpec& s) { s.selection = Selection::alternative; }),
+            "selection alternative does not go with kernel mha_splitk_reduce: it has one variant");
+  EXPECT_EQ(mha([](CaseSpec& s) {
+              s.lse = LseRegime::attention;
+              s.mass = MassRegime::counts;
+            }),
+            "attention determines the masses, so it does not go with mass counts");
   EXPECT_EQ(mla([](CaseSpec& s) { s.selection = Selection::runtime_p; }),
             "selection runtime_p does not go with kernel mla_combine: it has no runtime-P variant");
   EXPECT_EQ(mla([](CaseSpec& s) { s.selection = Selection::over_bucketed; }),

@@ -71,7 +71,8 @@ class MetadataReader {
     throw FileError(FileErrorKind::unreadable, file_.path(), reason);
   }
 
-  bool has(const std::string& key) const { return file_.metadata().count(key) != 0; }
+  // Of a generator version whose files name no exponent form and no mass regime.
+  bool knows_no_masses() const { return integer<int>("generator_version") < 3; }
 
   const std::string& text(const std::string& key) const {
     const auto found = file_.metadata().find(key);
@@ -143,7 +144,7 @@ void read_shape(const MetadataReader& reader, const SafetensorsTensor& lse, cons
 }
 
 void read_exponents(const MetadataReader& reader, CaseTensors& tensors) {
-  if (!reader.has("exponent")) return;  // of a generator version that knew one form
+  if (reader.knows_no_masses()) return;
   tensors.spec.exponent = reader.named<ExponentForm>("exponent", kExponentFormCount);
   const std::string& scale = reader.text("exponent_scale");
   const auto [end, error] = std::from_chars(scale.data(), scale.data() + scale.size(), tensors.exponent_scale);
@@ -168,6 +169,9 @@ void read_masses(const MetadataReader& reader, const SafetensorsFile& file, Case
   }
   tensors.mass_partial.resize(mass.num_elements());
   std::memcpy(tensors.mass_partial.data(), mass.data.data(), mass.data.size());
+  for (const float l : tensors.mass_partial) {
+    if (l < 0) reader.fail("mass_partial holds a negative value; a mass is a sum of exponentials");
+  }
 }
 
 // The sink's tensor says itself which kind it is.
@@ -220,7 +224,7 @@ void read_labels(const MetadataReader& reader, CaseTensors& tensors) {
   spec.values = reader.label("value_regime", kValueRegimeCount, ValueRegime::normal);
   spec.empties = reader.label("empties", kEmptyPatternCount, EmptyPattern::mixed_rows);
   spec.garbage = reader.label("garbage", kGarbageCount, Garbage::stale_bits);
-  if (reader.has("mass")) spec.mass = reader.label("mass", kMassRegimeCount, MassRegime::unit);
+  if (!reader.knows_no_masses()) spec.mass = reader.label("mass", kMassRegimeCount, MassRegime::unit);
 }
 
 }  // namespace

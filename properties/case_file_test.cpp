@@ -112,6 +112,44 @@ TEST_F(CaseFileTest, RoundTripKeepsTheSink) {
   EXPECT_THROW(load_case(path_, 1 << 20), FileError);
 }
 
+TEST_F(CaseFileTest, RoundTripKeepsMassesAndTheExponentForm) {
+  CaseFile saved;
+  CaseSpec& spec = saved.tensors.spec;
+  spec.kernel = KernelId::mha_splitk_reduce;
+  spec.ov_depth = 32;
+  spec.exponent = ExponentForm::natural;
+  spec.mass = MassRegime::tiny;
+  saved.law = "accuracy";
+  saved.tensors.lse_partial = {1.0F, 90.0F};
+  saved.tensors.mass_partial = {0x1p-149F, 0.0F};
+  saved.tensors.o_partial.assign(2 * 32, 0x3f80);
+  save_case(path_, saved);
+  const CaseFile loaded = load_case(path_, 1 << 20);
+  EXPECT_EQ(loaded.tensors.spec, spec);
+  EXPECT_EQ(loaded.tensors.mass_partial, saved.tensors.mass_partial);
+
+  const auto complaint = [&] {
+    save_case(path_, saved);
+    try {
+      load_case(path_, 1 << 20);
+    } catch (const FileError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  saved.tensors.exponent_scale = 0.5F;
+  EXPECT_THAT(complaint(), HasSubstr("`exponent_scale` is `0.5`, but exponent is `natural`"));
+  saved.tensors.exponent_scale = 0;
+  EXPECT_THAT(complaint(), HasSubstr("not a positive normal f32"));
+  saved.tensors.exponent_scale = 1;
+  saved.tensors.mass_partial[1] = -1;
+  EXPECT_THAT(complaint(), HasSubstr("mass_partial holds a negative value"));
+  saved.tensors.mass_partial[1] = NAN;
+  EXPECT_THAT(complaint(), HasSubstr("only `policy` cases"));
+  saved.tensors.mass_partial.clear();
+  EXPECT_THAT(complaint(), HasSubstr("mass_partial"));
+}
+
 TEST_F(CaseFileTest, AFileOfAnotherGeneratorVersionReplays) {
   CaseFile saved = example(DType::bf16);
   saved.generator_version = kGeneratorVersion + 1;
@@ -172,12 +210,13 @@ class Refused : public CaseFileTest {
 TEST_F(Refused, Metadata) {
   EXPECT_EQ(with({}), "accepted");
   EXPECT_THAT(with({{"schema", "lsecheck.case/2"}}), HasSubstr("`lsecheck.case/2` is not `lsecheck.case/1`"));
-  for (const char* key : {"schema", "generator_version", "kernel", "law", "token", "arch", "selection", "out", "unit",
-                          "unit_seed", "schedule", "seed", "lse_regime", "value_regime", "empties", "garbage"}) {
+  for (const char* key :
+       {"schema", "generator_version", "kernel", "law", "token", "arch", "selection", "out", "unit", "unit_seed",
+        "schedule", "seed", "lse_regime", "value_regime", "empties", "garbage", "exponent", "exponent_scale", "mass"}) {
     EXPECT_THAT(with({{key, ""}}), HasSubstr(std::string("metadata has no `") + key));
   }
-  for (const char* key :
-       {"kernel", "arch", "selection", "out", "unit", "schedule", "lse_regime", "value_regime", "empties", "garbage"}) {
+  for (const char* key : {"kernel", "arch", "selection", "out", "unit", "schedule", "lse_regime", "value_regime",
+                          "empties", "garbage", "exponent", "exponent_scale", "mass"}) {
     EXPECT_THAT(with({{key, "mine"}}), HasSubstr(std::string("metadata `") + key + "` is `mine`"));
   }
   for (const char* value : {"-1", "1.5", "0x1", " 1", "18446744073709551616", "x"}) {
@@ -196,6 +235,11 @@ TEST_F(Refused, UnknownRegimesOnlyOfThisVersion) {
             "accepted");
   EXPECT_EQ(loaded_.tensors.spec.lse, LseRegime::narrow);
   EXPECT_EQ(loaded_.tensors.spec.values, ValueRegime::normal);
+}
+
+TEST_F(Refused, NotAFileFromBeforeThereWereMasses) {
+  EXPECT_EQ(with({{"generator_version", "2"}, {"exponent", ""}, {"exponent_scale", ""}, {"mass", ""}}), "accepted");
+  EXPECT_EQ(loaded_.tensors.spec.exponent, ExponentForm::log2);
 }
 
 TEST_F(Refused, Shapes) {

@@ -97,5 +97,33 @@ TEST(FailureShrink, MlaTensorsKeepALaunchableSplitCountAndLoseTheSink) {
   EXPECT_TRUE(shrunk.attention_sink.empty());
 }
 
+// Masses end at 1 but for the one the failure needs, exponents in log2 units.
+TEST(FailureShrink, MassesAndTheExponentFormAreSimplified) {
+  const auto reference = make_exact_reference();
+  const auto large_mass = [](const CaseTensors& tensors, Reference&) {
+    const auto& mass = tensors.mass_partial;
+    return std::any_of(mass.begin(), mass.end(), [](float l) { return l > 4; }) ? LawOutcome::fail("large mass")
+                                                                                : LawOutcome::pass();
+  };
+  const Law law{LawId::accuracy, "large mass", "", "", large_mass};
+  CaseSpec spec;
+  spec.kernel = KernelId::mha_splitk_reduce;
+  spec.num_partitions = 9;
+  spec.exponent = ExponentForm::natural;
+  spec.mass = MassRegime::near_one;
+  CaseTensors tensors = expand(spec);
+  tensors.mass_partial[tensors.lse_index(7, 0)] = 5.3F;
+  const CaseTensors shrunk = shrink_tensors(tensors, law, *reference);
+  EXPECT_EQ(shrunk.spec.num_partitions, 1);
+  EXPECT_EQ(shrunk.spec.exponent, ExponentForm::log2);
+  EXPECT_EQ(shrunk.mass_partial, std::vector<float>{5.0F});
+
+  spec.mass = MassRegime::spread;
+  const ShrunkSpec simplest = shrink_spec(spec, law, *reference);
+  EXPECT_EQ(simplest.outcome.status, LawOutcome::Status::fails);
+  EXPECT_EQ(simplest.spec.exponent, ExponentForm::log2);
+  EXPECT_EQ(simplest.spec.mass, MassRegime::counts) << "the simplest regime with masses above 4";
+}
+
 }  // namespace
 }  // namespace lsecheck

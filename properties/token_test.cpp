@@ -27,9 +27,9 @@ std::string complaint(std::string_view text) {
 CaseSpec any_valid_spec() {
   CaseSpec spec;
   if (*rc::gen::inRange(0, 2) == 1) {
-    // Among MLA cases few shapes are valid; the drawn ones are.
+    // Among the other kernels' cases few shapes are valid; the drawn ones are.
     spec = draw_spec(*rc::gen::arbitrary<std::uint64_t>(), *rc::gen::inRange<std::uint64_t>(0, 1000),
-                     {.kernels = kernels_matching("mla*")});
+                     {.kernels = kernels_matching("m*")});
     spec.unit = {static_cast<sfu::UnitKind>(*rc::gen::inRange(0, 2)), *rc::gen::arbitrary<std::uint64_t>()};
     return spec;
   }
@@ -144,14 +144,14 @@ TEST(Token, FormatIsPinned) {
                       .unit = {},
                       .schedule = Schedule::random,
                       .seed = 0x0123456789abcdef};
-  const std::vector<std::uint8_t> payload{2,    0,    7,    0,    0x21, 0x02, 0x64, 0x43, 0x01, 0x94, 0x01, 0x03,
-                                          0x02, 0x80, 0x04, 0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01};
+  const std::vector<std::uint8_t> payload{3,    0,    7,    0,    0x21, 0x02, 0x64, 0x43, 0x00, 0x01, 0x94, 0x01,
+                                          0x03, 0x02, 0x80, 0x04, 0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01};
   EXPECT_EQ(format_token({7, spec}), signed_token(payload));
-  EXPECT_EQ(format_token({7, spec}), "lse1-aiaaoabbajsegamuaebqfaae57g2xclhiurqcpbsz25q");
+  EXPECT_EQ(format_token({7, spec}), "lse1-amaaoabbajsegaabsqaqgauaatx43k4jm5csgaodmebrc");
 }
 
 TEST(Token, OtherGeneratorVersionIsNamedWhateverFollows) {
-  for (const int version : {0, 1, 3, 65535}) {
+  for (const int version : {0, 1, 2, 4, 65535}) {
     for (const std::size_t size : {std::size_t{2}, std::size_t{3}, std::size_t{27}}) {
       std::vector<std::uint8_t> bytes(size, 0xaa);
       bytes[0] = static_cast<std::uint8_t>(version & 0xff);
@@ -182,16 +182,21 @@ TEST(Token, ComplaintsNameTheTrouble) {
     bytes[at] = value;
     return complaint(signed_token(bytes));
   };
-  EXPECT_EQ(with(3, 0x30), "token: kernel is not one of its named values");
+  EXPECT_EQ(with(3, 0x80), "token: kernel is not one of its named values");
+  EXPECT_EQ(with(3, 0x30), "token: kernel fa4_ws_intracta_combine is not part of this build");
   EXPECT_EQ(with(3, 0x03), "token: sink is not one of its named values");
   EXPECT_EQ(with(3, 0x01), "token: sink finite does not go with kernel fa4_splitk_combine, which takes none");
   EXPECT_EQ(with(4, 0x30), "token: arch is not one of its named values");
-  EXPECT_EQ(with(5, 0x01), "token: partial type f16 does not go with out type bf16; use the out type or f32");
+  EXPECT_EQ(with(5, 0x01), "token: partial type f16 does not go with out type bf16; use bf16 or f32");
   EXPECT_EQ(with(6, 0x90), "token: lse is not one of its named values");
   EXPECT_EQ(with(6, 0x87), "token: values attention determines the LSEs, so it does not go with lse policy");
-  EXPECT_EQ(with(8, 0x20), "token: unit is not one of its named values");
-  EXPECT_EQ(with(9, 0), "token: num_partitions 0 is outside 1..160");
-  EXPECT_EQ(with(10, 0), "token: rows is 0; it must be at least 1");
+  EXPECT_EQ(with(8, 0x30), "token: exponent is not one of its named values");
+  EXPECT_EQ(with(8, 0x05), "token: mass is not one of its named values");
+  EXPECT_EQ(with(8, 0x10), "token: exponent natural does not go with kernel fa4_splitk_combine, which reads log2");
+  EXPECT_EQ(with(8, 0x02), "token: mass counts does not go with kernel fa4_splitk_combine, which takes none");
+  EXPECT_EQ(with(9, 0x20), "token: unit is not one of its named values");
+  EXPECT_EQ(with(10, 0), "token: num_partitions 0 is outside 1..160");
+  EXPECT_EQ(with(11, 0), "token: rows is 0; it must be at least 1");
   std::vector<std::uint8_t> longer = payload;
   longer.push_back(0);
   EXPECT_THAT(complaint(signed_token(longer)), HasSubstr("its fields do not fill it"));

@@ -35,7 +35,9 @@
 //    sum abs(o_p) (omega_p + (u + K (1 + u)) (T_p + omega_p)) + n (1 + K) 2^-150.
 // 6. out = fl(acc inv), psi = (1 + iota)(1 + u) - 1:
 //    abs(out - x) <= abs(x) psi + (E_acc / L)(1 + psi) + 2^-150.
-// 7. Partial sums may overflow from the largest f32 on: abs(s_i), abs(t - s), abs(y) <= (1 + 2^-17) A.
+// 7. Partial sums may overflow from the largest f32 on: abs(s_i), abs(t - s), abs(y) <= (1 + 2^-17) A. Through the
+//    compensation that can end in NaN or in an Inf of either sign; so where Inf may be due, too, every outcome is
+//    allowed.
 namespace lsecheck::sm100 {
 
 namespace {
@@ -104,7 +106,6 @@ Weight weight_of(double x, double largest, double l, bool natural, const sfu::Un
 // Everything of a row that does not depend on its values.
 struct RowErrors {
   std::vector<Weight> weights;  // [P]
-  double sum_near = 0;          // L within kTermError
   double sum_low = 0, sum_up = 0;
   double total_low = 0, total_up = 0;
   double lambda = 0;
@@ -121,7 +122,6 @@ RowErrors row_errors(std::span<const double> x, std::span<const double> l, bool 
   for (std::size_t p = 0; p < x.size(); ++p) {
     if (x[p] == -INFINITY || l[p] == 0) continue;  // w_p = l_p ex2(-inf) or 0 * ex2: exactly 0
     Weight& w = row.weights[p] = weight_of(x[p], largest, l[p], natural, unit);
-    row.sum_near += w.term_near;
     row.sum_low = add_down(row.sum_low, w.term_low);
     row.sum_up = add_up(row.sum_up, w.term_up);
     error = add_up(error, w.error);
@@ -163,7 +163,8 @@ void see(NonFinite& seen, double value, WeightFate fate, bool last) {
   }
 }
 
-std::uint8_t due_of(const NonFinite& seen, bool may_overflow) {
+// may_overflow: the sums of finite values can reach Inf. inf_due: so can the output without that.
+std::uint8_t due_of(const NonFinite& seen, bool may_overflow, bool inf_due) {
   constexpr std::uint8_t kAnyInf = kPositiveInf | kNegativeInf;
   if (seen.certain_nan) return kNaN;
   if (seen.last_inf != 0) {
@@ -172,6 +173,7 @@ std::uint8_t due_of(const NonFinite& seen, bool may_overflow) {
   if (seen.possible != 0) {
     return static_cast<std::uint8_t>(kFinite | seen.possible | (may_overflow ? kNaN | kAnyInf : 0));
   }
+  if (may_overflow && inf_due) return kFinite | kNaN | kAnyInf;
   return static_cast<std::uint8_t>(kFinite | (may_overflow ? kNaNByOverflow : 0));
 }
 
@@ -184,16 +186,21 @@ bool all_nan(const RowInput& row) {
   return !any_exponent;
 }
 
-}  // namespace
+// The bound of a row, and what bounds its exact values.
+struct BoundAndSize {
+  RowBound bound;
+  std::vector<double> x_up;  // [D] >= abs(x)
+};
 
-RowBound mha_row_bound(const RowExpectation& row, DType out, const sfu::UnitAccuracy& unit) {
+BoundAndSize bound_and_size(const RowExpectation& row, DType out, const sfu::UnitAccuracy& unit) {
   const std::size_t depth = row.due.size();
   const RowErrors errors = row_errors(row.x, row.l, row.base == ExponentBase::natural, unit);
-  RowBound result;
+  BoundAndSize both{{}, std::vector<double>(depth, INFINITY)};
+  RowBound& result = both.bound;
   result.bound.assign(depth, INFINITY);
   result.bound_before_cast.assign(depth, INFINITY);
   result.inf_allowed.assign(depth, 1);
-  if (!(errors.lambda < 1) || errors.total_low < kFiniteInverse) return result;  // the contract grades no element
+  if (!(errors.lambda < 1) || errors.total_low < kFiniteInverse) return both;  // the contract grades no element
 
   const auto n = static_cast<double>(row.x.size());
   const double kahan = add_up(3 * kU, mul_up(4 * n + 8, kU * kU));
@@ -221,13 +228,20 @@ RowBound mha_row_bound(const RowExpectation& row, DType out, const sfu::UnitAccu
     // N and L are each known to 2 kTermError of what they sum.
     const double numerator_up = add_up(std::abs(signed_sum[d]), mul_up(size_up, 2 * kTermError));
     const double x_up = div_up(numerator_up, errors.sum_low);
+    both.x_up[d] = x_up;
     const double e =
         add_up(add_up(mul_up(x_up, psi), mul_up(div_up(acc_error, errors.sum_low), add_up(1, psi))), kHalfSmallest);
     result.bound_before_cast[d] = e;
     result.bound[d] = out == DType::f32 ? e : add_up(e, cast_error_up(out, add_up(x_up, e)));
     result.inf_allowed[d] = add_up(mul_up(size_up, 1 + 0x1p-16), subnormal_terms) >= max_finite(DType::f32);
   }
-  return result;
+  return both;
+}
+
+}  // namespace
+
+RowBound mha_row_bound(const RowExpectation& row, DType out, const sfu::UnitAccuracy& unit) {
+  return bound_and_size(row, out, unit).bound;
 }
 
 RowExpectation mha_expectation(const CombineShape& shape, const RowInput& row, const sfu::UnitAccuracy& unit) {
@@ -266,8 +280,11 @@ RowExpectation mha_expectation(const CombineShape& shape, const RowInput& row, c
       !(errors.lambda < 1) || errors.total_low < kFiniteInverse || errors.total_up >= max_finite(DType::f32);
   expectation.due.assign(depth, infinite_inverse ? kNotFinite : std::uint8_t{kFinite | kNotFinite});
   if (infinite_inverse || unknown_inverse) return expectation;
-  const RowBound bound = mha_row_bound(expectation, shape.out, unit);
-  for (std::size_t d = 0; d < depth; ++d) expectation.due[d] = due_of(seen[d], bound.inf_allowed[d] != 0);
+  const auto [bound, x_up] = bound_and_size(expectation, shape.out, unit);
+  for (std::size_t d = 0; d < depth; ++d) {
+    const bool inf_due = add_up(x_up[d], bound.bound[d]) >= overflow_threshold(shape.out);
+    expectation.due[d] = due_of(seen[d], bound.inf_allowed[d] != 0, inf_due);
+  }
   return expectation;
 }
 
