@@ -49,6 +49,7 @@ struct KernelVariant {
   int warps_per_head = 0;  // 0: not a parameter of the kernel
   bool ragged = false;     // rows are cut into sequences of unequal length, whose workspace is padded to the longest
   int load_bytes = 0;      // a faster variant whose lanes load that many bytes at once; 0: in the contract's shape
+  int m_pack = 0;          // 0: not a parameter of the kernel; key quarters or halves that share a warpgroup
 };
 
 // Layouts: lse_partial [P, rows, heads] f32 (in the shape's exponent form), o_partial [P, rows, heads, ov_depth] of

@@ -98,6 +98,70 @@ LSECHECK_BOTH float max_nan(float a, float b) {
 #endif
 }
 
+#if !defined(__CUDACC__)
+// What .ftz does to an operand: a subnormal becomes the zero of its sign.
+inline float flush_operand(float x) {
+  return __builtin_fabsf(x) < 0x1p-126F ? __builtin_copysignf(0.0F, x) : x;
+}
+
+// What .ftz does to a result, whose exact value is high + low with abs(low) at most half an ulp of high. Hardware
+// rounds as if exponents went on below 2^-126 and flushes what is then below it; so of the exact values that round to
+// 2^-126 in f32 those under 2^-126 - 2^-151 are flushed too.
+inline float flush_result(float rounded, double high, double low) {
+  if (!(__builtin_fabsf(rounded) <= 0x1p-126F)) return rounded;
+  const double sign = rounded < 0 ? -1.0 : 1.0;
+  const double below = sign * high - (0x1p-126 - 0x1p-151);
+  const bool tiny = below < 0 || (below == 0 && sign * low < 0);
+  return tiny ? __builtin_copysignf(0.0F, rounded) : rounded;
+}
+#endif
+
+// mul.ftz.f32 (round to nearest even).
+LSECHECK_BOTH float mul_ftz(float a, float b) {
+#if defined(__CUDACC__)
+  float result;
+  asm("mul.ftz.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+#else
+  const float x = flush_operand(a);
+  const float y = flush_operand(b);
+  return flush_result(x * y, static_cast<double>(x) * static_cast<double>(y), 0.0);
+#endif
+}
+
+// fma.rn.ftz.f32.
+LSECHECK_BOTH float fma_rn_ftz(float a, float b, float c) {
+#if defined(__CUDACC__)
+  float result;
+  asm("fma.rn.ftz.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c));
+  return result;
+#else
+  const float x = flush_operand(a);
+  const float y = flush_operand(b);
+  const float z = flush_operand(c);
+  const float rounded = __builtin_fmaf(x, y, z);
+  if (!(__builtin_fabsf(rounded) <= 0x1p-126F)) return rounded;
+  // The product is exact in double; the two parts of the sum by Knuth's two-sum.
+  const double product = static_cast<double>(x) * static_cast<double>(y);
+  const double addend = static_cast<double>(z);
+  const double sum = product + addend;
+  const double addend_part = sum - product;
+  const double low = (product - (sum - addend_part)) + (addend - addend_part);
+  return flush_result(rounded, sum, low);
+#endif
+}
+
+// max.ftz.f32: as max.f32 on flushed operands.
+LSECHECK_BOTH float max_ftz(float a, float b) {
+#if defined(__CUDACC__)
+  float result;
+  asm("max.ftz.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+#else
+  return max_non_nan(flush_operand(a), flush_operand(b));
+#endif
+}
+
 LSECHECK_BOTH float to_f32(float x) {
   return x;
 }

@@ -3,14 +3,20 @@
 #include <array>
 
 #include "kernels/sm100/fa4_combine_kernel.h"
+#include "kernels/sm100/fa4_ws_combine_kernel.h"
 #include "kernels/sm100/mha_splitk_reduce_kernel.h"
 #include "kernels/sm100/mla_combine_kernel.h"
 
 namespace lsecheck {
 
 std::span<const CombineKernel* const> registered_kernels() {
-  static const std::array<const CombineKernel*, 4> kernels{&sm100::fa4_combine_kernel(), &sm100::mla_combine_kernel(),
+  static const std::array<const CombineKernel*, 8> kernels{&sm100::fa4_combine_kernel(),
+                                                           &sm100::mla_combine_kernel(),
                                                            &sm100::mla_combine_split_parallel_kernel(),
+                                                           &sm100::fa4_ws_intracta_combine_kernel(),
+                                                           &sm100::fa4_ws_level1_combine_kernel(),
+                                                           &sm100::fa4_ws_level2_reduce_scatter_write_kernel(),
+                                                           &sm100::fa4_ws_two_level_combine_kernel(),
                                                            &sm100::mha_splitk_reduce_kernel()};
   return kernels;
 }

@@ -287,6 +287,8 @@ CaseSpec draw_with_masses(const Sequence& sequence, std::uint64_t index, const D
   spec.heads = rows_heads.heads;
   spec.num_partitions = static_cast<std::uint16_t>(edge_partitions(launchable_counts(spec), sequence, index));
   bound_work(spec);
+  const bool alternative = stream.chance(1, 4);
+  if (alternative && kernel.variants(shape_of(spec)).size() > 1) spec.selection = Selection::alternative;
   return spec;
 }
 

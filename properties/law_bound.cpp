@@ -231,9 +231,11 @@ LawOutcome check_value_scaling(const CaseTensors& drawn, Reference&) {
   PhiloxStream random = law_stream(tensors, LawId::value_scaling);
   const int k = static_cast<int>(random.between(1, 4)) * (random.chance(1, 2) ? 1 : -1);
   CaseTensors scaled = tensors;
-  for (std::uint32_t& bits : scaled.o_partial) {
-    if (is_finite(spec.partial, bits))
-      bits = round_to_nearest_even(spec.partial, std::ldexp(decode(spec.partial, bits), k));
+  for (std::size_t i = 0; i < scaled.o_partial.size(); ++i) {
+    // What lies under an empty partition stays: scaled to Inf it would be NaN where nothing drops it.
+    std::uint32_t& bits = scaled.o_partial[i];
+    if (!is_finite(spec.partial, bits) || is_empty(tensors, i / spec.ov_depth)) continue;
+    bits = round_to_nearest_even(spec.partial, std::ldexp(decode(spec.partial, bits), k));
   }
   const KernelRun run = run_kernel(tensors);
   if (run.fault) return LawOutcome::fail(*run.fault);

@@ -63,6 +63,29 @@ class SharedArray {
   T* storage_;
 };
 
+// The block's dynamic shared memory; how many bytes is said at the launch.
+struct DynamicShared {
+  unsigned char* bytes;
+};
+extern __shared__ uint4 lsecheck_dynamic_shared[];
+#define LSECHECK_DYNAMIC_SHARED(name, bytes)                              \
+  const ::lsecheck::DynamicShared name {                                  \
+    reinterpret_cast<unsigned char*>(::lsecheck::lsecheck_dynamic_shared) \
+  }
+
+// `count` elements of T from byte_offset (a multiple of 16) on.
+template <class T>
+class SharedWindow {
+ public:
+  __device__ __forceinline__ SharedWindow(const DynamicShared& memory, std::size_t byte_offset, std::size_t)
+      : storage_(reinterpret_cast<T*>(memory.bytes + byte_offset)) {}
+  __device__ __forceinline__ T load(std::size_t i) const { return storage_[i]; }
+  __device__ __forceinline__ void store(std::size_t i, const T& value) const { storage_[i] = value; }
+
+ private:
+  T* storage_;
+};
+
 LSECHECK_DEVICE float ex2_approx_ftz(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
@@ -72,6 +95,12 @@ LSECHECK_DEVICE float ex2_approx_ftz(float x) {
 LSECHECK_DEVICE float lg2_approx(float x) {
   float result;
   asm("lg2.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+LSECHECK_DEVICE float rcp_approx_ftz(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
 
@@ -132,6 +161,82 @@ LSECHECK_DEVICE void async_wait() {
 LSECHECK_DEVICE void block_barrier(unsigned id, unsigned threads) {
   asm volatile("bar.sync %0, %1;" : : "r"(id), "r"(threads) : "memory");
 }
+
+// kColumns columns of tensor memory (TMEM), allocated by a block of `threads` threads and released by it; a thread
+// reaches the lane that its place in the warpgroup gives it. Moves of 16 columns, each by all lanes of a warp together.
+#if defined(__CUDA_ARCH_FEAT_SM100_ALL) || defined(__CUDA_ARCH_FEAT_SM103_ALL)
+template <unsigned kColumns>
+class TensorMemory {
+ public:
+  __device__ __forceinline__ explicit TensorMemory(unsigned threads) {
+    __shared__ std::uint32_t base;
+    if (threadIdx.x < 32) {
+      const auto slot = static_cast<std::uint32_t>(__cvta_generic_to_shared(&base));
+      asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;"
+                   :
+                   : "r"(slot), "n"(kColumns)
+                   : "memory");
+      asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" : : : "memory");
+    }
+    block_barrier(kBarrier, threads);
+    base_ = base;
+  }
+  __device__ __forceinline__ void release(unsigned threads) const {
+    block_barrier(kBarrier, threads);
+    if (threadIdx.x >= 32) return;
+    asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" : : "r"(base_), "n"(kColumns) : "memory");
+  }
+
+  __device__ __forceinline__ void store(unsigned lane_base, unsigned column, const float (&v)[16]) {
+    asm volatile(
+        "tcgen05.st.sync.aligned.32x32b.x16.b32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, "
+        "%15, %16};"
+        :
+        : "r"(address(lane_base, column)), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]), "f"(v[4]), "f"(v[5]), "f"(v[6]),
+          "f"(v[7]), "f"(v[8]), "f"(v[9]), "f"(v[10]), "f"(v[11]), "f"(v[12]), "f"(v[13]), "f"(v[14]), "f"(v[15])
+        : "memory");
+  }
+  __device__ __forceinline__ void wait_stores() { asm volatile("tcgen05.wait::st.sync.aligned;" : : : "memory"); }
+  // The wait stands in the same statement: nothing can use the registers before it.
+  __device__ __forceinline__ void load(unsigned lane_base, unsigned column, float (&v)[16]) const {
+    asm volatile(
+        "tcgen05.ld.sync.aligned.32x32b.x16.b32 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, "
+        "%15}, [%16];\n\t"
+        "tcgen05.wait::ld.sync.aligned;"
+        : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]), "=f"(v[4]), "=f"(v[5]), "=f"(v[6]), "=f"(v[7]), "=f"(v[8]),
+          "=f"(v[9]), "=f"(v[10]), "=f"(v[11]), "=f"(v[12]), "=f"(v[13]), "=f"(v[14]), "=f"(v[15])
+        : "r"(address(lane_base, column))
+        : "memory");
+  }
+
+ private:
+  static constexpr unsigned kBarrier = 15;
+  __device__ __forceinline__ std::uint32_t address(unsigned lane_base, unsigned column) const {
+    return base_ + (lane_base << 16) + column;
+  }
+  std::uint32_t base_;
+};
+#else
+// A chip without it: a thread's own lane is all it may reach, so its cells are the thread's own.
+template <unsigned kColumns>
+class TensorMemory {
+ public:
+  __device__ __forceinline__ explicit TensorMemory(unsigned) {}
+  __device__ __forceinline__ void release(unsigned) const {}
+  __device__ __forceinline__ void store(unsigned, unsigned column, const float (&v)[16]) {
+    LSECHECK_UNROLL
+    for (unsigned i = 0; i < 16; ++i) cell_[column + i] = v[i];
+  }
+  __device__ __forceinline__ void wait_stores() {}
+  __device__ __forceinline__ void load(unsigned, unsigned column, float (&v)[16]) const {
+    LSECHECK_UNROLL
+    for (unsigned i = 0; i < 16; ++i) v[i] = cell_[column + i];
+  }
+
+ private:
+  float cell_[kColumns];
+};
+#endif
 
 // The memory clobber keeps every load behind it.
 LSECHECK_DEVICE void grid_dependency_wait() {

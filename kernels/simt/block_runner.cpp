@@ -132,6 +132,12 @@ std::optional<Fault> BlockRunner::run_block(std::uint64_t block) {
     switch_to(static_cast<unsigned>(inside - status_.begin()));
   }
   current_ = outer;
+  if (!fault_ && tensor_memory_.columns() > 0) {
+    fault_ =
+        Fault{FaultKind::tensor_memory, block_,
+              fmt::format("kernel {}, block ({},{},{}): ends without releasing {} columns of tensor memory",
+                          launch_.kernel, block_index_.x, block_index_.y, block_index_.z, tensor_memory_.columns())};
+  }
   return std::exchange(fault_, std::nullopt);
 }
 
@@ -142,6 +148,7 @@ void BlockRunner::reset_block(std::uint64_t block) {
   block_index_ = {static_cast<std::uint32_t>(block % x), static_cast<std::uint32_t>((block / x) % y),
                   static_cast<std::uint32_t>(block / (x * y))};
   ++epoch_;
+  tensor_memory_.reset();
   aborting_ = false;
   unfinished_ = threads_;
   random_state_ = launch_.schedule_seed ^ (block * 0x9E3779B97F4A7C15ULL);

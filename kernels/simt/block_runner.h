@@ -12,6 +12,7 @@
 
 #include "kernels/simt/fiber_sanitizer.h"
 #include "kernels/simt/launch.h"
+#include "kernels/simt/tensor_memory_cells.h"
 
 // One block at a time on the calling OS thread. A lane that has to wait switches straight to the next lane of its warp:
 // a central scheduler would double the number of switches, which are the cost of a shuffle-heavy kernel.
@@ -94,6 +95,8 @@ class BlockRunner {
   void async_commit() { ++async_copies_[thread_].open_group; }
   void async_wait(unsigned pending_groups);
   std::uint64_t epoch() const { return epoch_; }
+  TensorMemoryCells& tensor_memory() { return tensor_memory_; }
+  unsigned thread() const { return thread_; }
 
   [[noreturn]] void fault(FaultKind kind, const std::string& what, const std::source_location& where);
 
@@ -187,6 +190,7 @@ class BlockRunner {
   std::vector<Warp> warps_;
   std::array<Barrier, 16> barriers_{};
   std::vector<std::pair<const void*, std::unique_ptr<SharedStorage>>> shared_;
+  TensorMemoryCells tensor_memory_;
   Dim3 block_index_{};
   std::uint64_t block_ = 0;
   std::uint64_t epoch_ = 0;

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <source_location>
+#include <string>
 
 #include "kernels/ptx_float.h"
 #include "kernels/simt/block_runner.h"
@@ -69,11 +71,67 @@ class SharedArray {
 using simt::SharedArray;
 using SourceLocation = std::source_location;
 
+// The block's dynamic shared memory, written bits and all, in granules of 8 bytes. Windows into it may not be left, but
+// may overlap where the kernel lays them out so.
+#define LSECHECK_DYNAMIC_SHARED(name, bytes)                                                    \
+  static const char name##_site = 0;                                                            \
+  const ::lsecheck::DynamicShared name {                                                        \
+    ::lsecheck::simt::BlockRunner::current().shared_storage(&name##_site, ((bytes) + 7) / 8, 8) \
+  }
+struct DynamicShared {
+  simt::BlockRunner::SharedStorage& storage;
+};
+
+// `count` elements of T from byte_offset (a multiple of 16) on.
+template <class T>
+class SharedWindow {
+ public:
+  SharedWindow(const DynamicShared& memory, std::size_t byte_offset, std::size_t count)
+      : storage_(&memory.storage), first_(byte_offset / 8), count_(count) {}
+
+  T load(std::size_t i, SourceLocation where = SourceLocation::current()) const {
+    check_index(i, where);
+    for (std::size_t granule = 0; granule < kGranules; ++granule) {
+      if (storage_->written_epoch[first_ + i * kGranules + granule] == simt::BlockRunner::current().epoch()) continue;
+      simt::BlockRunner::current().fault(
+          simt::FaultKind::unwritten_shared_read,
+          "reads element " + std::to_string(i) + " of a shared window that no thread has written", where);
+    }
+    T value;
+    std::memcpy(&value, storage_->bytes.data() + first_ * 8 + i * sizeof(T), sizeof(T));
+    return value;
+  }
+  void store(std::size_t i, const T& value, SourceLocation where = SourceLocation::current()) const {
+    check_index(i, where);
+    for (std::size_t granule = 0; granule < kGranules; ++granule) {
+      storage_->written_epoch[first_ + i * kGranules + granule] = simt::BlockRunner::current().epoch();
+    }
+    std::memcpy(storage_->bytes.data() + first_ * 8 + i * sizeof(T), &value, sizeof(T));
+  }
+
+ private:
+  static_assert(sizeof(T) % 8 == 0, "written bits are kept for 8 bytes at a time");
+  static constexpr std::size_t kGranules = sizeof(T) / 8;
+
+  void check_index(std::size_t i, const SourceLocation& where) const {
+    if (i < count_ && first_ + (i + 1) * kGranules <= storage_->written_epoch.size()) return;
+    simt::BlockRunner::current().fault(
+        simt::FaultKind::shared_out_of_range,
+        "uses element " + std::to_string(i) + " of a shared window of " + std::to_string(count_), where);
+  }
+  simt::BlockRunner::SharedStorage* storage_;
+  std::size_t first_;
+  std::size_t count_;
+};
+
 inline float ex2_approx_ftz(float x) {
   return sfu::ex2_approx_ftz(simt::BlockRunner::current().launch().unit, x);
 }
 inline float lg2_approx(float x) {
   return sfu::lg2_approx(simt::BlockRunner::current().launch().unit, x);
+}
+inline float rcp_approx_ftz(float x) {
+  return sfu::rcp_approx_ftz(simt::BlockRunner::current().launch().unit, x);
 }
 
 LSECHECK_DEVICE float shuffle(float value, unsigned source_lane, SourceLocation where = SourceLocation::current()) {
@@ -120,6 +178,52 @@ void async_wait() {
 inline void block_barrier(unsigned id, unsigned threads, SourceLocation where = SourceLocation::current()) {
   simt::BlockRunner::current().barrier(id, threads, where);
 }
+
+// kColumns columns of tensor memory, allocated by a block of `threads` threads and released by it; a thread reaches the
+// lane that its place in the warpgroup gives it. Moves of kCount columns, each by all lanes of a warp together.
+template <unsigned kColumns>
+class TensorMemory {
+ public:
+  explicit TensorMemory(unsigned threads, SourceLocation where = SourceLocation::current()) {
+    simt::BlockRunner& runner = simt::BlockRunner::current();
+    if (runner.thread() == 0) fault_if(runner.tensor_memory().allocate(kColumns), where);
+    block_barrier(kBarrier, threads, where);
+  }
+  void release(unsigned threads, SourceLocation where = SourceLocation::current()) const {
+    block_barrier(kBarrier, threads, where);
+    simt::BlockRunner& runner = simt::BlockRunner::current();
+    if (runner.thread() == 0) fault_if(runner.tensor_memory().release(kColumns), where);
+  }
+
+  template <unsigned kCount>
+  void store(unsigned lane_base, unsigned column, const float (&values)[kCount],
+             SourceLocation where = SourceLocation::current()) {
+    simt::BlockRunner& runner = simt::BlockRunner::current();
+    meet("tcgen05.st", lane_base, column, where);
+    fault_if(runner.tensor_memory().store(runner.thread(), lane_base, column, values), where);
+  }
+  void wait_stores() {}
+  template <unsigned kCount>
+  void load(unsigned lane_base, unsigned column, float (&values)[kCount],
+            SourceLocation where = SourceLocation::current()) const {
+    simt::BlockRunner& runner = simt::BlockRunner::current();
+    meet("tcgen05.ld", lane_base, column, where);
+    fault_if(runner.tensor_memory().load(runner.thread(), lane_base, column, values), where);
+  }
+
+ private:
+  static constexpr unsigned kBarrier = 15;
+
+  // One instruction of the whole warp, with one address.
+  static void meet(const char* instruction, unsigned lane_base, unsigned column, const SourceLocation& where) {
+    const std::uint32_t address = lane_base << 16 | column;
+    const std::uint32_t first = simt::BlockRunner::current().exchange({instruction, where}, address)[0];
+    if (first != address) fault_if(std::string(instruction) + " with an address that differs between lanes", where);
+  }
+  static void fault_if(const std::optional<std::string>& wrong, const SourceLocation& where) {
+    if (wrong) simt::BlockRunner::current().fault(simt::FaultKind::tensor_memory, *wrong, where);
+  }
+};
 
 inline void grid_dependency_wait() {
   simt::BlockRunner::current().dependency_wait();

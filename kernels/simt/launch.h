@@ -40,6 +40,7 @@ enum class FaultKind : std::uint8_t {
   misaligned_access,
   unwritten_shared_read,
   shared_out_of_range,
+  tensor_memory,  // lanes of another warp, columns not allocated or not written, an allocation not given back
   read_before_dependency_wait,  // global memory touched before griddepcontrol.wait
   missing_dependency_wait,      // a thread of a dependent launch ends without it
   kernel_check                  // a check of the kernel's own failed
