@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -7,6 +9,11 @@
 // The three storage types of the combine kernels, as exact sets of numbers. Everything here is integer or exact double
 // arithmetic; a double holds every value of every type exactly.
 namespace lsecheck {
+
+// 2^n for a normal double exponent n.
+constexpr double two_to_the(int n) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(n + 1023) << 52);
+}
 
 enum class DType : std::uint8_t { bf16 = 0, f16 = 1, f32 = 2 };
 
