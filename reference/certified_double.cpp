@@ -1,18 +1,16 @@
 #include "reference/certified_double.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 
 #include "reference/certified_double_grade.h"
-#include "reference/exp2_fraction.h"
+#include "reference/certified_weight.h"
 
 // N, L and C = sum w abs(a) in double, with one relative radius per row. u = 2^-53.
 //
-// weight    exp2_fraction 1.61 u, times 1 + lo ln 2 by an fma: u; what that leaves out (lo^2, the error of lo ln 2,
-//           kCoarseExponentError) is below 2^-59. Together below 3 u. Scaling by a power of two is exact.
+// weight    kWeightError = 3 u, less than 2.7 u of which are used; kCoarseExponentError is below the rest
 // N, C      blocks of kBlock products by fma, the blocks added up: a product passes at most kBlock + blocks roundings.
 //           Each partial sum is at most that of the magnitudes, so that N is off by (3 + kBlock + blocks) u C (1 + ..).
 // L         products w l: u; pairwise sums: log2 of the number of terms, rounded up, times u. All terms are >= 0, so
@@ -35,50 +33,44 @@ namespace {
 constexpr std::size_t kBlock = 8;
 constexpr std::size_t kColumns = 16;  // that sum_columns takes at a time
 constexpr double kUnit = 0x1p-53;
-constexpr double kLn2 = 0x1.62e42fefa39efp-1;
-constexpr int kScale = 700;  // weights are multiplied by 2^kScale
 
 std::size_t round_up(std::size_t n, std::size_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
-// 2^(hi + lo + kScale) for -700 <= hi <= 1.
-Vector4 scaled_weight(Vector4 hi, Vector4 lo) {
-  const Vector4 shifter = splat(0x1.8p52);
-  const Vector4 shifted = hi + shifter;  // the integer nearest to hi, in the low bits
-  const Vector4 fraction = exp2_fraction(hi - (shifted - shifter));
-  const Vector4 corrected = fma(fraction, lo * splat(kLn2), fraction);
-  return from_bits(bits_of(corrected) + (bits_of(shifted) << 52) + splat_bits(std::int64_t{kScale} << 52));
-}
+// Four columns of sum w a and of sum w abs(a).
+struct Sums4 {
+  Vector4 sum = splat(0), size = splat(0);
 
-// sum w a and sum w abs(a) of kColumns columns.
-void sum_block(const double* a, std::span<const double> weights, std::span<const std::size_t> starts, double* sum,
+  void add_product(Vector4 w, const double* values) {
+    const Vector4 value = load4(values);
+    sum = fma(w, value, sum);
+    size = fma(w, abs4(value), size);
+  }
+  void add_to(double* to_sum, double* to_size) const {
+    store4(to_sum, load4(to_sum) + sum);
+    store4(to_size, load4(to_size) + size);
+  }
+};
+
+// Adds the products of one block of partitions to kColumns columns. The sums are named one by one to stay in registers:
+// eight independent chains keep both fma units busy.
+void add_block(const double* a, std::span<const double> weights, std::span<const std::size_t> starts, double* sum,
                double* size) {
-  constexpr std::size_t kVectors = kColumns / 4;
-  std::array<Vector4, kVectors> total{};
-  std::array<Vector4, kVectors> total_size{};
-  for (std::size_t begin = 0; begin < weights.size(); begin += kBlock) {
-    std::array<Vector4, kVectors> part{};
-    std::array<Vector4, kVectors> part_size{};
-    const std::size_t end = std::min(begin + kBlock, weights.size());
-    for (std::size_t p = begin; p < end; ++p) {
-      const Vector4 w = splat(weights[p]);
-      const double* values = a + starts[p];
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        const Vector4 value = load4(values + 4 * v);
-        part[v] = fma(w, value, part[v]);
-        part_size[v] = fma(w, abs4(value), part_size[v]);
-      }
-    }
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      total[v] += part[v];
-      total_size[v] += part_size[v];
-    }
+  static_assert(kColumns == 16);
+  Sums4 first, second, third, fourth;
+  for (std::size_t p = 0; p < weights.size(); ++p) {
+    const Vector4 w = splat(weights[p]);
+    const double* values = a + starts[p];
+    first.add_product(w, values);
+    second.add_product(w, values + 4);
+    third.add_product(w, values + 8);
+    fourth.add_product(w, values + 12);
   }
-  for (std::size_t v = 0; v < kVectors; ++v) {
-    store4(sum + 4 * v, total[v]);
-    store4(size + 4 * v, total_size[v]);
-  }
+  first.add_to(sum, size);
+  second.add_to(sum + 4, size + 4);
+  third.add_to(sum + 8, size + 8);
+  fourth.add_to(sum + 12, size + 12);
 }
 
 }  // namespace
@@ -129,7 +121,7 @@ bool DoubleTier::weigh(const RowExponents& exponents) {
   const std::size_t roundings_of_l = 3 + 1 + static_cast<std::size_t>(depth);
   // 2 for x, 1 for the ends, 1 for C / L.
   const auto count = static_cast<double>(roundings_of_sum + roundings_of_l + 4);
-  // A tiny weight is at most 2^(kScale - 700) = 1 in the scale of L.
+  // A tiny weight is at most 2^(kWeightScale - 700) = 1 in the scale of L.
   const double left_out = (tiny_mass[0] + tiny_mass[1] + tiny_mass[2] + tiny_mass[3]) * inverse_;
   condition_ = 1.03 * (count * kUnit + left_out);
   floor_ = 0x1p-1000;
@@ -137,29 +129,36 @@ bool DoubleTier::weigh(const RowExponents& exponents) {
   return condition_ < 0x1p-20;
 }
 
+// Block by block, so that the values are read in the order in which they lie.
 void DoubleTier::sum_columns(const RowProblem& problem) {
   const std::size_t padded = round_up(problem.depth, kColumns);
-  sum_.resize(padded);
-  size_.resize(padded);
-  std::size_t d = 0;
-  for (; d + kColumns <= problem.depth; d += kColumns) {
-    sum_block(problem.a.data() + d, row_weight_, row_start_, &sum_[d], &size_[d]);
+  const std::size_t whole = problem.depth / kColumns * kColumns;
+  sum_.assign(padded, 0.0);
+  size_.assign(padded, 0.0);
+  if (whole < problem.depth) copy_rest(problem, whole);
+  for (std::size_t begin = 0; begin < row_weight_.size(); begin += kBlock) {
+    const std::size_t count = std::min(kBlock, row_weight_.size() - begin);
+    const auto weights = std::span<const double>(row_weight_).subspan(begin, count);
+    const auto starts = std::span<const std::size_t>(row_start_).subspan(begin, count);
+    for (std::size_t d = 0; d < whole; d += kColumns) {
+      add_block(problem.a.data() + d, weights, starts, &sum_[d], &size_[d]);
+    }
+    if (whole < problem.depth) {
+      add_block(rest_.data(), weights, std::span<const std::size_t>(rest_start_).subspan(begin, count), &sum_[whole],
+                &size_[whole]);
+    }
   }
-  if (d < problem.depth) sum_rest(problem, d);
 }
 
-void DoubleTier::sum_rest(const RowProblem& problem, std::size_t begin) {
-  const std::size_t columns = problem.depth - begin;
+void DoubleTier::copy_rest(const RowProblem& problem, std::size_t begin) {
   rest_.assign(row_start_.size() * kColumns, 0.0);
-  std::vector<std::size_t>& starts = rest_start_;
-  starts.resize(row_start_.size());
+  rest_start_.resize(row_start_.size());
   for (std::size_t p = 0; p < row_start_.size(); ++p) {
-    starts[p] = p * kColumns;
+    rest_start_[p] = p * kColumns;
     const auto from = problem.a.begin() + static_cast<std::ptrdiff_t>(row_start_[p] + begin);
-    std::copy(from, from + static_cast<std::ptrdiff_t>(columns),
-              rest_.begin() + static_cast<std::ptrdiff_t>(starts[p]));
+    std::copy(from, from + static_cast<std::ptrdiff_t>(problem.depth - begin),
+              rest_.begin() + static_cast<std::ptrdiff_t>(rest_start_[p]));
   }
-  sum_block(rest_.data(), row_weight_, starts, &sum_[begin], &size_[begin]);
 }
 
 void DoubleTier::sum_tiny(const RowProblem& problem) {

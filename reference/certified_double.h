@@ -21,7 +21,7 @@ class DoubleTier {
   bool weigh(const RowExponents& exponents);
   void list_rows(const RowProblem& problem, const RowExponents& exponents);
   void sum_columns(const RowProblem& problem);
-  void sum_rest(const RowProblem& problem, std::size_t begin);
+  void copy_rest(const RowProblem& problem, std::size_t begin);
   void sum_tiny(const RowProblem& problem);
 
   // Of terms: 2^(exponent + 700), 0 for tiny ones.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "reference/certified_weight.h"
 #include "reference/element_grading.h"
 
 // N, L and C = sum w abs(a) in double-double, with one relative radius per row. u = 2^-53, n the number of terms.
@@ -21,7 +22,6 @@
 namespace lsecheck {
 namespace {
 
-constexpr double kScale = 0x1p700;
 constexpr double kFloor = 0x1p-1000;
 
 bool is_less(DoubleDouble a, DoubleDouble b) {
@@ -117,6 +117,7 @@ void DoubleDoubleTier::start_row(const RowProblem& problem, const RowExponents& 
   if (!exponents.is_sharp() || exponents.size() > (std::size_t{1} << 20)) return;
   weight_.assign(exponents.size(), {});
   total_ = {};
+  const double scale = two_to_the(kWeightScale);
   double tiny_mass = 0;
   for (std::size_t i = 0; i < exponents.size(); ++i) {
     if (exponents.is_tiny(i)) {
@@ -124,7 +125,7 @@ void DoubleDoubleTier::start_row(const RowProblem& problem, const RowExponents& 
       continue;
     }
     const DoubleDouble w = exp2_double_double({exponents.hi[i], exponents.lo[i]});
-    weight_[i] = {w.hi * kScale, w.lo * kScale};
+    weight_[i] = {w.hi * scale, w.lo * scale};
     total_ = add(total_, multiply(weight_[i], exponents.mass[i]));
   }
   const double left_out = tiny_mass / total_.hi;

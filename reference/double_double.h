@@ -63,7 +63,7 @@ inline DoubleDouble divide(DoubleDouble x, DoubleDouble y) {
   return fast_two_sum(quotient, remainder / y.hi);
 }
 
-// 2^(hi + lo) for -1000 <= hi <= 1000 and abs(lo) <= 2^-42, within kExp2DoubleDoubleError relative.
+// 2^(hi + lo) for -900 <= hi <= 900 and abs(lo) <= 2^-42, within kExp2DoubleDoubleError relative.
 inline constexpr double kExp2DoubleDoubleError = 0x1p-96;
 DoubleDouble exp2_double_double(DoubleDouble x);
 
