@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "reference/certified_column.h"
 #include "reference/certified_exponents.h"
 #include "reference/double_double.h"
 #include "reference/grade.h"
@@ -17,21 +18,19 @@ class DoubleDoubleTier {
   void start_row(const RowProblem& problem, const RowExponents& exponents);
 
   // nullopt: some question stays open.
-  std::optional<ElementGrade> grade(const RowToGrade& row, std::size_t d) const;
+  std::optional<ElementGrade> grade(const RowToGrade& row, std::size_t d);
 
  private:
-  struct Column;
-
-  double value(std::size_t i, std::size_t d) const;
-  std::optional<double> common_value(std::size_t d) const;
-  Column sum_column(std::size_t d) const;
+  void load_column(std::size_t d);
 
   const RowProblem* problem_ = nullptr;
   const RowExponents* exponents_ = nullptr;
-  std::vector<DoubleDouble> weight_;  // 2^(exponent + 700); {0, 0} for tiny terms
-  DoubleDouble total_;                // L in that scale
-  double condition_ = 0;              // radius of N / L in units of C / L
-  bool has_sums_ = false;             // the weights and L are good
+  DoubleDoubleWeights weights_;
+  DoubleDouble total_;          // L in the scale of the weights
+  double condition_ = 0;        // radius of N / L in units of C / L
+  bool has_sums_ = false;       // the weights and L are good
+  std::vector<double> values_;  // of the column at hand, one per term
+  std::vector<double> sizes_;
 };
 
 }  // namespace lsecheck

@@ -140,13 +140,17 @@ int grade4(const ColumnEnclosures& columns, std::size_t d, const std::uint32_t* 
                   (bits_of(rounded) == bits_of(round4<type>(high, binade)));
 
   // abs(y - x): the subtraction rounds by u relative; a factor of 1 -+ 4 u covers that and the roundings after it,
-  // where the radius, whose own slack covers its part, is taken away or added.
+  // where the radius, whose own slack covers its part, is taken away or added. Where x is known and nothing was rounded
+  // (TwoSum), both ends are the distance, which may lie on the grid.
   const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(out_bits));
   const Vector4 y = decode4<type>(bits);
   const Vector4 difference = y - x;
+  const Vector4 part = difference - y;
+  const Vector4 residual = (y - (difference - part)) - (x + part);
+  const Vector4 slack = (radius == splat(0.0)) & (residual == splat(0.0)) ? splat(0.0) : splat(0x1p-51);
   const Vector4 distance = abs4(difference);
-  const Vector4 least = max4(distance * splat(1 - 0x1p-51) - radius, splat(0.0));
-  const Vector4 most = distance * splat(1 + 0x1p-51) + radius;
+  const Vector4 least = max4(fma(distance, -slack, distance) - radius, splat(0.0));
+  const Vector4 most = fma(distance, slack, distance) + radius;
   decided &= distance < splat(kInfinity);
 
   // 1 / ulp is a power of two: the products are exact, or so small that both are below kMetricZero.

@@ -51,13 +51,15 @@ bool RowExponents::build(const RowProblem& problem) {
   if (!gather(problem)) return false;
   is_plain_ = problem.l.empty();
   is_sharp_ = true;
+  is_natural_ = problem.base == ExponentBase::natural;
+  is_shifted_ = false;
   const double sink = problem.sink.value_or(-kInfinity);
-  if (sink == -kInfinity) return size_ > 0 && relate(problem.base, sink);
+  if (sink == -kInfinity) return size_ > 0 && relate(sink);
   if (!std::isfinite(sink)) return false;
   is_plain_ = false;
-  if (problem.base == ExponentBase::log2) return size_ > 0 && relate(problem.base, sink);
+  if (!is_natural_) return size_ > 0 && relate(sink);
   append(sink, 1.0, kNoPartition);
-  return relate(problem.base, -kInfinity);
+  return relate(-kInfinity);
 }
 
 // x - m is exact as a pair. In base e it is multiplied by log2 e: abs(x - m) <= 487 where it matters, so that abs(q) <
@@ -65,7 +67,7 @@ bool RowExponents::build(const RowProblem& problem) {
 // the error of log2 e) is below 2^-99. A sink in log2 units is a pair within abs(sink) 2^-104 + 2^-95, by the same
 // steps. If it exceeds every x it becomes the reference, which is taken away from each exponent with two more roundings
 // of 2^-95. Altogether at most 2^-93 as long as abs(sink) <= 2^10, and 2^-60 as long as abs(sink) <= 2^43.
-bool RowExponents::relate(ExponentBase base, double sink) {
+bool RowExponents::relate(double sink) {
   const double m = *std::max_element(hi.begin(), hi.begin() + static_cast<std::ptrdiff_t>(size_));
   const std::size_t padded = (size_ + 3) / 4 * 4;
   for (std::size_t i = size_; i < padded; ++i) {
@@ -84,6 +86,7 @@ bool RowExponents::relate(ExponentBase base, double sink) {
     const DoubleDouble difference = two_sum(product, -m);
     sink_exponent = two_sum(difference.hi, difference.lo + residual);
     if (sink_exponent.hi > 0) {
+      is_shifted_ = true;
       reference = sink_exponent;
       sink_exponent = {0, 0};
     }
@@ -95,13 +98,13 @@ bool RowExponents::relate(ExponentBase base, double sink) {
     Vector4 s = x + top;
     const Vector4 top_part = s - x;
     Vector4 q = (x - (s - top_part)) + (top - top_part);
-    if (base == ExponentBase::natural) {
+    if (is_natural_) {
       const Vector4 product = s * splat(kLog2E);
       q = fma(q, splat(kLog2E), fma(s, splat(kLog2E), -product));
       q = fma(s, splat(kLog2ELow), q);
       s = product;
     }
-    if (reference.hi > 0) {
+    if (is_shifted_) {
       const Vector4 shift = splat(-reference.hi);
       const Vector4 shifted = s + shift;
       const Vector4 shift_part = shifted - s;

@@ -29,6 +29,10 @@ class RowExponents {
   bool is_sharp() const { return is_sharp_; }
   bool is_tiny(std::size_t i) const { return hi[i] < kLeastExponent; }
   bool is_plain() const { return is_plain_; }  // every mass is 1 and there is no sink
+  // hi + lo is the true exponent.
+  bool is_exact(std::size_t i) const {
+    return !is_shifted_ && !is_tiny(i) && (is_natural_ ? hi[i] == 0 && lo[i] == 0 : partition[i] != kNoPartition);
+  }
 
   // [size()], followed by padding up to a multiple of four: exponents of 0, masses of 0.
   std::vector<double> hi;
@@ -39,11 +43,13 @@ class RowExponents {
  private:
   bool gather(const RowProblem& problem);
   void append(double x, double mass, std::size_t partition);
-  bool relate(ExponentBase base, double sink);
+  bool relate(double sink);
 
   std::size_t size_ = 0;
   bool is_sharp_ = true;
   bool is_plain_ = true;
+  bool is_natural_ = false;
+  bool is_shifted_ = false;  // the sink is the reference
 };
 
 }  // namespace lsecheck

@@ -11,13 +11,6 @@ double truncated_magnitude(const Mp& x) {
   return std::fabs(mpfr_get_d(raw(x), MPFR_RNDZ));
 }
 
-// The point between two neighbours a < b of the type where rounding changes; between the zeros it is zero.
-double midpoint(DType type, std::uint32_t a, std::uint32_t b) {
-  if (is_inf(type, a)) return -overflow_threshold(type);
-  if (is_inf(type, b)) return overflow_threshold(type);
-  return (decode(type, a) + decode(type, b)) / 2;
-}
-
 // A target at a precision of 128 bits or more, rounded to both sides.
 struct Enclosure {
   Mp below;
@@ -112,7 +105,7 @@ std::uint32_t ExactQuotient::rounded(DType type) const {
   const std::uint32_t below = round_to_nearest_even(type, round_to_odd(low_));
   const std::uint32_t above = round_to_nearest_even(type, round_to_odd(high_));
   if (below == above) return below;
-  const double between = midpoint(type, below, above);
+  const double between = rounding_boundary(type, below, above);
   const int side = compare({between});
   if (side != 0) return side < 0 ? below : above;
   return round_to_nearest_even(type, between);

@@ -111,6 +111,12 @@ std::int64_t ordinal(DType type, std::uint32_t bits) {
   return (bits & fields.sign_mask) != 0 ? -magnitude : magnitude;
 }
 
+double rounding_boundary(DType type, std::uint32_t a, std::uint32_t b) {
+  if (is_inf(type, a)) return -overflow_threshold(type);
+  if (is_inf(type, b)) return overflow_threshold(type);
+  return (decode(type, a) + decode(type, b)) / 2;
+}
+
 double max_finite(DType type) {
   return decode(type, fields_of(type).infinity - 1);
 }

@@ -55,6 +55,10 @@ bool is_finite(DType type, std::uint32_t bits);
 // Inf is one step past the largest finite value. Not defined for NaN.
 std::int64_t ordinal(DType type, std::uint32_t bits);
 
+// The point between two neighbours a < b of the type (bits, Inf included) where rounding changes; between the zeros it
+// is zero.
+double rounding_boundary(DType type, std::uint32_t a, std::uint32_t b);
+
 double max_finite(DType type);
 double overflow_threshold(DType type);  // max_finite plus half an ulp: what rounds to Inf
 double smallest_subnormal(DType type);
