@@ -1,20 +1,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <boost/multiprecision/mpfr.hpp>
-#include <chrono>
-#include <cstdio>
-#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "cli/bench_cuda.h"
+#include "cli/bench_reference.h"
+#include "cli/bench_seconds.h"
 #include "cli/commands.h"
 #include "kernels/simt/device_api.h"
 #include "properties/case_expand.h"
-#include "properties/grade_case.h"
 #include "properties/run_case.h"
 
 namespace lsecheck::cli {
@@ -26,18 +21,6 @@ struct BenchOptions {
   int ov_depth = 128;
   int repeats = 5;
 };
-
-// The median of several timed runs, in seconds.
-double median_seconds(int repeats, const std::function<void()>& work) {
-  std::vector<double> seconds;
-  for (int i = 0; i < repeats; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  std::nth_element(seconds.begin(), seconds.begin() + repeats / 2, seconds.end());
-  return seconds[static_cast<std::size_t>(repeats / 2)];
-}
 
 CaseSpec bench_spec(const BenchOptions& options, std::uint32_t rows) {
   CaseSpec spec;
@@ -75,45 +58,11 @@ double shuffle_seconds(const BenchOptions& options) {
          kRows;
 }
 
-double exact_seconds(const BenchOptions& options, const CaseTensors& tensors, const std::vector<std::uint32_t>& bits) {
-  const auto reference = make_exact_reference();
-  const KernelVariant variant = variant_of(tensors.spec);
-  return median_seconds(options.repeats, [&] { grade_output(tensors, variant, bits, *reference); }) /
-         static_cast<double>(tensors.spec.rows_heads());
-}
-
-// N[d] and sum w abs(a) of every row in plain Boost.Multiprecision at 256 bits: what the reference is compared with.
-double boost_256_seconds(const BenchOptions& options, const CaseTensors& tensors) {
-  using Real = boost::multiprecision::number<
-      boost::multiprecision::mpfr_float_backend<77, boost::multiprecision::allocate_stack>>;
-  const CaseSpec& spec = tensors.spec;
-  return median_seconds(options.repeats,
-                        [&] {
-                          for (std::size_t rh = 0; rh < spec.rows_heads(); ++rh) {
-                            std::vector<Real> sum(spec.ov_depth);
-                            std::vector<Real> size(spec.ov_depth);
-                            for (std::size_t p = 0; p < spec.num_partitions; ++p) {
-                              const Real weight = exp2(Real(tensors.lse_partial[tensors.lse_index(p, rh)]));
-                              for (std::size_t d = 0; d < spec.ov_depth; ++d) {
-                                const double value = decode(spec.partial, tensors.o_partial[tensors.o_index(p, rh, d)]);
-                                sum[d] += weight * value;
-                                size[d] += weight * std::abs(value);
-                              }
-                            }
-                          }
-                        }) /
-         static_cast<double>(spec.rows_heads());
-}
-
 void bench(const BenchOptions& options) {
   if (options.backend == "cuda") return bench_cuda(options.repeats);
   const double lockstep = executor_seconds(options, Schedule::lockstep);
   const double random = executor_seconds(options, Schedule::random);
   const double shuffles = shuffle_seconds(options);
-  const CaseTensors tensors = expand(bench_spec(options, 20));
-  const std::vector<std::uint32_t> bits = run_kernel(tensors).out_bits;
-  const double exact = exact_seconds(options, tensors, bits);
-  const double boost = boost_256_seconds(options, tensors);
 
   fmt::print("P = {}, D = {}, bf16 <- bf16, one thread, median of {}\n\n", options.num_partitions, options.ov_depth,
              options.repeats);
@@ -124,10 +73,8 @@ void bench(const BenchOptions& options) {
   line("executor, lockstep, all checks", lockstep);
   line("executor, random schedule, all checks", random);
   line("the kernel's warp shuffles alone", shuffles);
-  line("exact reference, every metric", exact);
-  line("Boost.Multiprecision MPFR 256 bits, N and C", boost);
-  fmt::print("\nexecutor / its shuffles alone   {:.2f}\nBoost 256 bits / exact reference {:.2f}\n", lockstep / shuffles,
-             boost / exact);
+  fmt::print("\nexecutor / its shuffles alone   {:.2f}\n", lockstep / shuffles);
+  bench_reference(options.num_partitions, options.ov_depth, options.repeats);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cli/exit_codes.h"
 #include "properties/recorded_check.h"
 #include "properties/safetensors.h"
+#include "reference/certified_reference.h"
 
 namespace lsecheck::cli {
 namespace {
@@ -93,7 +94,7 @@ void check(const CheckOptions& options) {
                     fmt::format("checking it takes {} bytes, more than the memory limit of {}; raise --memory", needed,
                                 options.memory));
   }
-  const auto reference = make_exact_reference();
+  const auto reference = make_certified_reference();
   const CheckReport report = check_recorded(tensors, error_model(options), *reference);
   if (report.graded_elements == 0) {
     throw FileError(FileErrorKind::unreadable, options.file,

@@ -19,6 +19,7 @@
 #include "properties/runner.h"
 #include "properties/tensor_edits.h"
 #include "properties/token.h"
+#include "reference/certified_reference.h"
 
 namespace lsecheck::cli {
 namespace {
@@ -118,7 +119,7 @@ void repro(const ReproOptions& options) {
 
   fmt::print("case     {}\nlaw      {}: {}\n", describe_spec(replay.tensors.spec), replay.law->name,
              replay.law->statement);
-  const std::unique_ptr<Reference> reference = make_exact_reference();
+  const std::unique_ptr<Reference> reference = make_certified_reference();
   LawOutcome outcome;
   if (replay.law->id == LawId::accuracy) {
     std::optional<AccuracyMeasurement> measured;

@@ -47,6 +47,7 @@ struct RunCommandOptions {
   std::string arch = "all";
   std::string sfu = "h200";
   std::string schedule = "lockstep";
+  std::string reference = "certified";
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   std::string db;
   std::string json;
@@ -91,6 +92,7 @@ RunConfig config_of(const RunCommandOptions& options) {
   if (options.arch != "all") config.limits.arch = parse_arch(options.arch);
   config.limits.unit = options.sfu == "spec" ? sfu::UnitKind::spec : sfu::UnitKind::h200;
   config.limits.schedule = options.schedule == "random" ? Schedule::random : Schedule::lockstep;
+  config.reference = *parse_reference_kind(options.reference);  // one of the two: IsMember
   config.jobs = options.jobs;
   config.failure_directory = options.failures;
   return config;
@@ -108,6 +110,7 @@ RunContext context_of(const RunConfig& config, const RunCommandOptions& options)
   context.arch = options.arch;
   context.unit = options.backend == "cuda" ? "hardware" : options.sfu;
   context.schedule = options.schedule;
+  context.reference = options.reference;
   context.kernel_glob = config.kernel_glob;
   context.law_glob = config.law_glob;
   context.seed = config.seed;
@@ -280,6 +283,11 @@ void add_run_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--schedule", options->schedule, "order of a block's threads between collectives")
       ->check(CLI::IsMember({"lockstep", "random"}))
+      ->capture_default_str();
+  command
+      ->add_option("--reference", options->reference,
+                   "what decides verdicts: certified, the fast one, or exact; both give the same")
+      ->check(CLI::IsMember({"certified", "exact"}))
       ->capture_default_str();
   command->add_option("--jobs", options->jobs, "threads that cases are spread over; results do not depend on it")
       ->check(CLI::Range(1U, 1024U));

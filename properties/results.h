@@ -111,6 +111,7 @@ struct RunContext {
   std::string arch;     // "sm_100a", or "all"
   std::string unit;     // "h200" or "spec"
   std::string schedule;
+  std::string reference;  // "certified" or "exact"
   std::string kernel_glob;
   std::string law_glob;
   std::uint64_t seed = 0;

@@ -251,7 +251,7 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
 RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<void(const RunProgress&)>& progress) {
   const std::vector<const Law*> laws = matching_laws(config.law_glob);
   std::vector<std::unique_ptr<Reference>> references;
-  for (unsigned job = 0; job < std::max(1U, config.jobs); ++job) references.push_back(make_exact_reference());
+  for (unsigned job = 0; job < std::max(1U, config.jobs); ++job) references.push_back(make_reference(config.reference));
 
   const auto started = std::chrono::steady_clock::now();
   RunProgress done{config.first_case, 0, config.earlier_failures};

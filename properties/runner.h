@@ -10,6 +10,7 @@
 #include "properties/case_draw.h"
 #include "properties/laws.h"
 #include "properties/results.h"
+#include "reference/reference_kind.h"
 
 // Draws cases, holds the laws against them and collects what was measured. Which cases run and every result byte follow
 // from the config; jobs and time only decide how fast, and at which batch boundary, the fixed sequence stops.
@@ -24,6 +25,7 @@ struct RunConfig {
   std::string kernel_glob = "*";
   std::string law_glob = "*";
   DrawLimits limits;
+  ReferenceKind reference = ReferenceKind::certified;
   unsigned jobs = 1;
   std::string failure_directory;    // where shrunk cases are written; created when the first failure is
   std::uint64_t max_failures = 20;  // the run stops at the end of the batch that reaches it

@@ -6,19 +6,15 @@
 #include <cstdint>
 #include <limits>
 
-// exp2: x = n + r with n the nearest integer, Taylor polynomial of degree 14 for 2^r. Proven 1.62 * 2^-53 relative.
+#include "reference/exp2_fraction.h"
+#include "reference/float_format.h"
+
+// exp2: x = n + r with n the nearest integer, exp2_fraction for 2^r. Proven 1.62 * 2^-53 relative.
 // log2: x = 2^e * m with m in [sqrt(1/2), sqrt 2], atanh series of degree 21. Proven 2.4 * 2^-53 + 2^-53 * abs(log2 x).
 //
 // In the derivations u = 2^-53; half an ulp of a value below 2^k is at most 2^(k-1) * u.
 namespace lsecheck {
 namespace {
-
-// Correctly rounded ln(2)^k / k!, k = 1..14.
-constexpr std::array<double, 14> kExp2Taylor = {
-    0x1.62e42fefa39efp-1,  0x1.ebfbdff82c58fp-3,  0x1.c6b08d704a0c0p-5,  0x1.3b2ab6fba4e77p-7,  0x1.5d87fe78a6731p-10,
-    0x1.430912f86c787p-13, 0x1.ffcbfc588b0c7p-17, 0x1.62c0223a5c824p-20, 0x1.b5253d395e7c4p-24, 0x1.e4cf5158b8ecap-28,
-    0x1.e8cac7351bb25p-32, 0x1.c3bd650fc2986p-36, 0x1.816193166d0f9p-40, 0x1.314964d5878a9p-44,
-};
 
 // Correctly rounded (2 / ln 2) / (2k + 1), k = 0..10: log2((1 + s) / (1 - s)) = s * sum_k of these * s^(2k).
 constexpr std::array<double, 11> kLog2Atanh = {
@@ -26,31 +22,6 @@ constexpr std::array<double, 11> kLog2Atanh = {
     0x1.484b13d7c02a9p-2, 0x1.0c9a84994022dp-2, 0x1.c68f568d31760p-3, 0x1.89f3b1694cffep-3,
     0x1.5b9ac9b743f0dp-3, 0x1.3703c1f4d0ffep-3, 0x1.1964ec6fc9491p-3,
 };
-
-// 2^n for a normal result.
-double power_of_two(int n) {
-  return std::bit_cast<double>(static_cast<std::uint64_t>(n + 1023) << 52);
-}
-
-// 2^r for abs(r) <= 1/2. Let c_k be the coefficients, p_14 = c_14, p_k = RN(c_k + r * p_(k+1)) and e_k the error of p_k
-// against the exact sum over j >= k of ln2^j / j! * r^(j-k). Then e_k <= (half an ulp of c_k) + (half an ulp of p_k) +
-// e_(k+1) / 2, since abs(r) <= 1/2. The exact sums are largest at r = 1/2: p_1 in (0.58, 0.83), p_2 < 0.271, p_3 <
-// 0.0610, and c_k, p_k < 2^-6 from k = 4 on.
-//   k >= 4: 2 * (2^-7 + 2^-7) u                                                  e_4 <= u / 32
-//   k = 3:  c_3, p_3 < 2^-4                       u/32 + u/32 + u/64            e_3 <= 0.079 u
-//   k = 2:  c_2 < 1/4, p_2 < 1/2                  u/8 + u/4 + 0.040 u           e_2 <= 0.415 u
-//   k = 1:  c_1, p_1 in [1/2, 1)                  u/2 + u/2 + 0.208 u           e_1 <= 1.208 u
-// The Taylor remainder is below (0.3466^15 / 15!) * 1.03 < 0.001 u. So 1 + r * p_1 is off by at most 0.604 u + 0.001 u
-// before its own rounding, which adds u when the result is in [1, 2) and u / 2 when it is below 1. Relative to 2^r:
-//   r >= 0: 2^r >= 1       (0.605 + 1) u          <= 1.61 u
-//   r <  0: 2^r >= 0.7071  (0.605 + 0.5) u / 0.7071 <= 1.57 u
-// p_1 > 0, so the sum that is rounded last lies on the same side of 1 as 2^r; and the quoted ranges of the exact sums
-// are wider than those sums by far more than e_k, so they hold for the computed p_k.
-double exp2_fraction(double r) {
-  double p = kExp2Taylor.back();
-  for (std::size_t k = kExp2Taylor.size() - 1; k-- > 0;) p = std::fma(r, p, kExp2Taylor[k]);
-  return std::fma(r, p, 1.0);
-}
 
 }  // namespace
 
@@ -70,7 +41,7 @@ double exp2_double(double x) {
   // product rounds to a multiple of 2^-1074: the error is at most 2^-1075 + 2^-52 * 2^-1022.
   const int n = static_cast<int>(nearest);
   const int half = n / 2;
-  return fraction * power_of_two(half) * power_of_two(n - half);
+  return fraction * two_to_the(half) * two_to_the(n - half);
 }
 
 double log2_double(double x) {

@@ -11,12 +11,22 @@ double truncated_magnitude(const Mp& x) {
   return std::fabs(mpfr_get_d(raw(x), MPFR_RNDZ));
 }
 
-// The point between two neighbours a < b of the type where rounding changes; between the zeros it is zero.
-double midpoint(DType type, std::uint32_t a, std::uint32_t b) {
-  if (is_inf(type, a)) return -overflow_threshold(type);
-  if (is_inf(type, b)) return overflow_threshold(type);
-  return (decode(type, a) + decode(type, b)) / 2;
-}
+// A target at a precision of 128 bits or more, rounded to both sides.
+struct Enclosure {
+  Mp below;
+  Mp above;
+  bool exact;
+
+  Enclosure(Target t, mpfr_prec_t precision) : below(make_mp(precision)) {
+    Mp lo = make_mp(106);  // holds the product of two doubles
+    mpfr_set_d(raw(lo), t.lo, MPFR_RNDN);
+    mpfr_mul_d(raw(lo), raw(lo), t.factor, MPFR_RNDN);
+    mpfr_set_d(raw(below), t.hi, MPFR_RNDN);
+    above = below;
+    exact = mpfr_add(raw(below), raw(below), raw(lo), MPFR_RNDD) == 0;
+    mpfr_add(raw(above), raw(above), raw(lo), MPFR_RNDU);
+  }
+};
 
 }  // namespace
 
@@ -74,26 +84,18 @@ bool ExactQuotient::is_narrow(DType type) const {
 }
 
 bool ExactQuotient::equals(Target t) const {
-  Mp below = make_mp(mpfr_get_prec(raw(ball_.mid)));
-  mpfr_set_d(raw(below), t.hi, MPFR_RNDN);
-  Mp above = below;
-  const int inexact = mpfr_add_d(raw(below), raw(below), t.lo, MPFR_RNDD);
-  mpfr_add_d(raw(above), raw(above), t.lo, MPFR_RNDU);
-  if (mpfr_less_p(raw(high_), raw(below)) != 0 || mpfr_greater_p(raw(low_), raw(above)) != 0) return false;
-  if (ball_.is_exact() && inexact == 0) return mpfr_equal_p(raw(ball_.mid), raw(below)) != 0;
+  const Enclosure near(t, mpfr_get_prec(raw(ball_.mid)));
+  if (mpfr_less_p(raw(high_), raw(near.below)) != 0 || mpfr_greater_p(raw(low_), raw(near.above)) != 0) return false;
+  if (ball_.is_exact() && near.exact) return mpfr_equal_p(raw(ball_.mid), raw(near.below)) != 0;
   return sign_.is_equal(numerators_, t);
 }
 
 int ExactQuotient::compare(Target t) const {
-  Mp below = make_mp(mpfr_get_prec(raw(ball_.mid)));
-  mpfr_set_d(raw(below), t.hi, MPFR_RNDN);
-  Mp above = below;
-  const int inexact = mpfr_add_d(raw(below), raw(below), t.lo, MPFR_RNDD);
-  mpfr_add_d(raw(above), raw(above), t.lo, MPFR_RNDU);
-  if (mpfr_less_p(raw(high_), raw(below)) != 0) return -1;
-  if (mpfr_greater_p(raw(low_), raw(above)) != 0) return 1;
-  if (ball_.is_exact() && inexact == 0) {
-    const int order = mpfr_cmp(raw(ball_.mid), raw(below));
+  const Enclosure near(t, mpfr_get_prec(raw(ball_.mid)));
+  if (mpfr_less_p(raw(high_), raw(near.below)) != 0) return -1;
+  if (mpfr_greater_p(raw(low_), raw(near.above)) != 0) return 1;
+  if (ball_.is_exact() && near.exact) {
+    const int order = mpfr_cmp(raw(ball_.mid), raw(near.below));
     return (order > 0) - (order < 0);
   }
   return sign_.compare(numerators_, t);
@@ -103,7 +105,7 @@ std::uint32_t ExactQuotient::rounded(DType type) const {
   const std::uint32_t below = round_to_nearest_even(type, round_to_odd(low_));
   const std::uint32_t above = round_to_nearest_even(type, round_to_odd(high_));
   if (below == above) return below;
-  const double between = midpoint(type, below, above);
+  const double between = rounding_boundary(type, below, above);
   const int side = compare({between});
   if (side != 0) return side < 0 ? below : above;
   return round_to_nearest_even(type, between);

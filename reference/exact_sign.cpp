@@ -13,11 +13,11 @@
 namespace lsecheck {
 namespace {
 
-// Two members of a class whose exponents differ by more than this cannot cancel. Coefficients are multiples of 2^-2148
-// (doubles are multiples of 2^-1074), so that a non-zero sum is at least that; a single one is below 2^1024 + 2 *
-// 2^2048 < 2^2050, so that n later ones, all at or below the next exponent, reach n * 2^2050 at most; 4400 - 2148 -
-// 2050 = 202 bits cover every n.
-constexpr int kDominanceGap = 4400;
+// Two members of a class whose exponents differ by more than this cannot cancel. Coefficients are sums of products of
+// at most three doubles, hence multiples of 2^-3222 (doubles are multiples of 2^-1074), so that a non-zero sum is at
+// least that; a single one is below 2^1024 + 2^2048 + 2^3072 < 2^3073, so that n later ones, all at or below the next
+// exponent, reach n * 2^3073 at most; 6500 - 3222 - 3073 = 205 bits cover every n.
+constexpr int kDominanceGap = 6500;
 
 // x = significand * 2^exponent, abs(significand) < 2^53, exponent >= -1074.
 struct Integral {
@@ -37,14 +37,14 @@ class Coefficients {
   Coefficients(const ExactTerms& terms, std::span<const double> numerators, Target t)
       : terms_(terms), numerators_(numerators), t_(t) {
     for (std::size_t i = 0; i < terms.size(); ++i) {
-      lower_unit(numerators[i], 1.0);
+      lower_unit(numerators[i]);
       lower_unit(terms[i].mass, t.hi);
-      lower_unit(terms[i].mass, t.lo);
+      lower_unit(terms[i].mass, t.lo, t.factor);
     }
   }
 
   bool is_zero(std::size_t i) const {
-    if (t_.lo == 0) {
+    if (t_.lo == 0 || t_.factor == 0) {
       if (t_.hi == 0 || terms_[i].mass == 0) return numerators_[i] == 0;
       if (terms_[i].mass == 1) return numerators_[i] == t_.hi;
     }
@@ -53,24 +53,29 @@ class Coefficients {
 
   MpInteger in_units(std::size_t i) const {
     MpInteger c = 0;
-    add_product(c, numerators_[i], 1.0);
+    add_product(c, numerators_[i]);
     add_product(c, -terms_[i].mass, t_.hi);
-    add_product(c, -terms_[i].mass, t_.lo);
+    add_product(c, -terms_[i].mass, t_.lo, t_.factor);
     return c;
   }
 
  private:
-  void lower_unit(double a, double b) {
-    if (a != 0 && b != 0) unit_ = std::min(unit_, double_parts(a).exponent + double_parts(b).exponent);
+  void lower_unit(double a, double b = 1, double c = 1) {
+    if (a != 0 && b != 0 && c != 0) {
+      unit_ = std::min(unit_, double_parts(a).exponent + double_parts(b).exponent + double_parts(c).exponent);
+    }
   }
 
-  void add_product(MpInteger& sum, double a, double b) const {
-    if (a == 0 || b == 0) return;
-    const Integral x = integral(a);
-    const Integral y = integral(b);
-    MpInteger product(x.significand);
-    product *= y.significand;
-    product <<= static_cast<unsigned>(x.exponent + y.exponent - unit_);
+  void add_product(MpInteger& sum, double a, double b = 1, double c = 1) const {
+    if (a == 0 || b == 0 || c == 0) return;
+    MpInteger product = 1;
+    int exponent = 0;
+    for (const double factor : {a, b, c}) {
+      const Integral x = integral(factor);
+      product *= x.significand;
+      exponent += x.exponent;
+    }
+    product <<= static_cast<unsigned>(exponent - unit_);
     sum += product;
   }
 
@@ -159,7 +164,7 @@ std::optional<int> sign_at_level(ExactTerms& terms, std::span<const Cluster> clu
 // All c_i as doubles, where the mass is 1 and the subtraction exact; dominant weights that cancel are then gone without
 // a trace.
 std::optional<std::vector<double>> as_doubles(const ExactTerms& terms, std::span<const double> numerators, Target t) {
-  if (t.lo != 0) return std::nullopt;
+  if (t.lo != 0 && t.factor != 0) return std::nullopt;
   std::vector<double> coefficients(terms.size());
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const double a = numerators[i];

@@ -8,10 +8,11 @@
 
 namespace lsecheck {
 
-// The number hi + lo, exactly.
+// The number hi + lo * factor, exactly.
 struct Target {
   double hi;
   double lo = 0;
+  double factor = 1;
 };
 
 // Which side of a number t the quotient N / L lies on, decided without any tolerance.

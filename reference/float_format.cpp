@@ -26,11 +26,6 @@ constexpr Fields fields_of(DType type) {
   return {sign_mask, sign_mask - 1, exponent_values << fraction_bits, fraction_bits};
 }
 
-// 2^e for a normal double exponent.
-double power_of_two(int e) {
-  return std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52);
-}
-
 // floor(log2 x) of a finite x > 0, no lower than the type's smallest normal exponent.
 int clamped_exponent(const FloatFormat& format, double x) {
   // A double below 2^-1022 has exponent field 0; it is below every type's smallest normal number, so the clamp covers
@@ -72,7 +67,7 @@ double decode(DType type, std::uint32_t bits) {
     const std::uint32_t fraction = magnitude & ((std::uint32_t{1} << fields.fraction_bits) - 1);
     const int quantum =
         format.min_exponent - fields.fraction_bits + (exponent_field == 0 ? 0 : static_cast<int>(exponent_field) - 1);
-    value = static_cast<double>(hidden | fraction) * power_of_two(quantum);
+    value = static_cast<double>(hidden | fraction) * two_to_the(quantum);
   }
   return (bits & fields.sign_mask) != 0 ? -value : value;
 }
@@ -88,7 +83,7 @@ std::uint32_t round_to_nearest_even(DType type, double x) {
   // In units of the last place the magnitude is below 2^25. The scaling is by a power of two and exact: it only ever
   // enlarges, except for values above 2^precision, which are far from underflow. Adding and taking away 1.5 * 2^52
   // rounds to an integer, ties to even.
-  const double in_units = magnitude * power_of_two(fields.fraction_bits - exponent);
+  const double in_units = magnitude * two_to_the(fields.fraction_bits - exponent);
   const double integer = (in_units + 0x1.8p52) - 0x1.8p52;
   // A significand that rounds up to 2^precision carries into the exponent field, which is what the next binade is.
   const auto binades_up = static_cast<std::uint32_t>(exponent - format.min_exponent);
@@ -116,6 +111,12 @@ std::int64_t ordinal(DType type, std::uint32_t bits) {
   return (bits & fields.sign_mask) != 0 ? -magnitude : magnitude;
 }
 
+double rounding_boundary(DType type, std::uint32_t a, std::uint32_t b) {
+  if (is_inf(type, a)) return -overflow_threshold(type);
+  if (is_inf(type, b)) return overflow_threshold(type);
+  return (decode(type, a) + decode(type, b)) / 2;
+}
+
 double max_finite(DType type) {
   return decode(type, fields_of(type).infinity - 1);
 }
@@ -123,18 +124,18 @@ double max_finite(DType type) {
 double overflow_threshold(DType type) {
   const FloatFormat format = format_of(type);
   // (2 - 2^(1-p)) 2^emax + 2^(emax-p) = (2 - 2^-p) 2^emax.
-  return (2.0 - power_of_two(-format.precision)) * power_of_two(format.max_exponent);
+  return (2.0 - two_to_the(-format.precision)) * two_to_the(format.max_exponent);
 }
 
 double smallest_subnormal(DType type) {
   const FloatFormat format = format_of(type);
-  return power_of_two(format.min_exponent - format.precision + 1);
+  return two_to_the(format.min_exponent - format.precision + 1);
 }
 
 double ulp_at(DType type, double x) {
   const FloatFormat format = format_of(type);
   const int exponent = clamped_exponent(format, std::fabs(x));
-  return power_of_two((exponent > format.max_exponent ? format.max_exponent : exponent) - format.precision + 1);
+  return two_to_the((exponent > format.max_exponent ? format.max_exponent : exponent) - format.precision + 1);
 }
 
 }  // namespace lsecheck

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -7,6 +9,11 @@
 // The three storage types of the combine kernels, as exact sets of numbers. Everything here is integer or exact double
 // arithmetic; a double holds every value of every type exactly.
 namespace lsecheck {
+
+// 2^n for a normal double exponent n.
+constexpr double two_to_the(int n) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(n + 1023) << 52);
+}
 
 enum class DType : std::uint8_t { bf16 = 0, f16 = 1, f32 = 2 };
 
@@ -47,6 +54,10 @@ bool is_finite(DType type, std::uint32_t bits);
 // Position on the number line in representable values: consecutive for neighbours, 0 for both zeros, symmetric in sign;
 // Inf is one step past the largest finite value. Not defined for NaN.
 std::int64_t ordinal(DType type, std::uint32_t bits);
+
+// The point between two neighbours a < b of the type (bits, Inf included) where rounding changes; between the zeros it
+// is zero.
+double rounding_boundary(DType type, std::uint32_t a, std::uint32_t b);
 
 double max_finite(DType type);
 double overflow_threshold(DType type);  // max_finite plus half an ulp: what rounds to Inf

@@ -12,15 +12,21 @@
 // What is measured on every output element, against the exact value x of its row problem.
 namespace lsecheck {
 
+// ulp, scaled_ulp and bound_use are on the grid of metric_grid.h: the decided grid number, so that every reference
+// gives the same bytes.
 struct ElementGrade {
-  double ulp = 0;          // abs(y - x) / ulp_T(x), to within 1/1000 relative or absolute
-  double scaled_ulp = 0;   // abs(y - x) / ulp_T(C), C = sum 2^x_p abs(a_p) / L
-  double bound_use = 0;    // abs(y - x) / B; 0/0 = 0; +inf where a finite value is due and y is not, or the reverse
-  double signed_ulp = 0;   // (y - x) / ulp_T(x): for the distribution of signs
-  std::int64_t steps = 0;  // distance in representable values from the correctly rounded x
+  double ulp = 0;         // abs(y - x) / ulp_T(x)
+  double scaled_ulp = 0;  // abs(y - x) / ulp_T(C), C = sum 2^x_p abs(a_p) / L
+  // abs(y - x) / B; B = +inf gives 0, B = 0 gives 0 for y = x and +inf otherwise; +inf where a finite value is due and
+  // y is not, or the reverse
+  double bound_use = 0;
+  double signed_ulp = 0;                // ulp with the sign of y - x: for the distribution of signs
+  std::int64_t steps = 0;               // distance in representable values from the correctly rounded x
   std::uint32_t correctly_rounded = 0;  // bits of x rounded to nearest even in T (Inf where that is due)
   bool within_bound = true;             // decided exactly: abs(y - x) <= B
   bool undecided = false;               // the precision cap was reached: an error, never a pass
+
+  bool operator==(const ElementGrade&) const = default;
 };
 
 // y is Inf and the bound reaches the overflow threshold: Inf is allowed. Then the metrics are those of the value
@@ -31,6 +37,9 @@ struct RowToGrade {
   std::span<const double> bound;              // [D], absolute bound B >= 0 on abs(y - x)
   std::span<const std::uint8_t> inf_allowed;  // [D] booleans, or empty: the kernel's own partial sums may overflow here
 };
+
+// Throws std::invalid_argument when the array sizes do not match.
+void check_row_shapes(const RowProblem& problem, const RowToGrade& row, std::size_t num_grades);
 
 class Reference {
  public:

@@ -20,6 +20,7 @@ void visit_context_fields(Context& context, Visit visit) {
   visit("arch", context.arch);
   visit("unit", context.unit);
   visit("schedule", context.schedule);
+  visit("reference", context.reference);
   visit("kernel_glob", context.kernel_glob);
   visit("law_glob", context.law_glob);
   visit("seed", context.seed);

@@ -61,10 +61,10 @@ std::string verdict_basis(const StoredRun& run) {
 
 std::string context_line(const RunContext& c) {
   return fmt::format(
-      "lsecheck {} ({}), generator {}, profile {}, seed {}, backend {}, arch {}, unit {}, schedule {}, kernels {}, "
-      "laws {}",
-      c.version, c.commit, c.generator_version, c.profile, c.seed, c.backend, c.arch, c.unit, c.schedule, c.kernel_glob,
-      c.law_glob);
+      "lsecheck {} ({}), generator {}, profile {}, seed {}, backend {}, arch {}, unit {}, schedule {}, reference {}, "
+      "kernels {}, laws {}",
+      c.version, c.commit, c.generator_version, c.profile, c.seed, c.backend, c.arch, c.unit, c.schedule, c.reference,
+      c.kernel_glob, c.law_glob);
 }
 
 std::string unit_remark(const RunContext& context) {

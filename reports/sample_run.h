@@ -22,6 +22,7 @@ inline RunContext sample_context() {
   context.arch = "all";
   context.unit = "h200";
   context.schedule = "lockstep";
+  context.reference = "certified";
   context.kernel_glob = "*";
   context.law_glob = "*";
   context.seed = 0xfedcba9876543210u;
