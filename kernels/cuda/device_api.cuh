@@ -10,6 +10,7 @@
 // instructions are written out, so that no math library wrapper and no compiler flag stands between a kernel and the
 // instruction it names.
 #define LSECHECK_KERNEL __global__
+#define LSECHECK_LAUNCH_BOUNDS(threads) __launch_bounds__(threads)
 #define LSECHECK_DEVICE __device__ __forceinline__
 #define LSECHECK_UNROLL _Pragma("unroll")
 #define LSECHECK_SHARED_ARRAY(type, name, size) \

@@ -14,6 +14,7 @@
 // What the .cuh kernel sources see when the host compiler builds them: the names of kernels/target.cuh, run by the
 // executor.
 #define LSECHECK_KERNEL
+#define LSECHECK_LAUNCH_BOUNDS(threads)
 #define LSECHECK_DEVICE [[gnu::always_inline]] inline
 #define LSECHECK_UNROLL
 #define threadIdx (::lsecheck::simt::BlockRunner::current().thread_index())

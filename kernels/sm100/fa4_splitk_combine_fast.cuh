@@ -43,8 +43,7 @@ LSECHECK_DEVICE float fast_weight(float lse, float m, float g) {
   return m == negative_infinity() ? 0.0F : ex2_approx_ftz(lse - g);
 }
 
-// The rows of one warp, their LSEs in its lanes and then their weights in shared memory. Their loads are issued apart
-// from the rest, so that those of O can follow before anything waits.
+// The rows of one warp: their LSEs in its lanes, then their weights in shared memory.
 template <unsigned kRows>
 struct FastRows {
   static constexpr int kSlots = LaneSlots<0>::kCount;
@@ -124,8 +123,9 @@ struct FastRows {
 };
 
 template <class Out, class Partial, int kDepth, int kLoadBytes>
-LSECHECK_KERNEL void fa4_splitk_combine_fast(const float* lse_partial, const Partial* o_partial, Out* output,
-                                             int num_partitions, unsigned num_rows_q, unsigned num_q_heads) {
+LSECHECK_KERNEL void LSECHECK_LAUNCH_BOUNDS((FastSplit<Partial, kDepth, kLoadBytes>::kThreads))
+    fa4_splitk_combine_fast(const float* lse_partial, const Partial* o_partial, Out* output, int num_partitions,
+                            unsigned num_rows_q, unsigned num_q_heads) {
   using Split = FastSplit<Partial, kDepth, kLoadBytes>;
   using PartialVector = Vector<Partial, Split::kWidth>;
   constexpr int kBatch = Split::kBatch;
@@ -151,7 +151,6 @@ LSECHECK_KERNEL void fa4_splitk_combine_fast(const float* lse_partial, const Par
   const unsigned column = lane_of_row * Split::kWidth;
 
   FastRows<kRowsPerWarp> rows{lse_partial, num_partitions, first_row, rows_heads, lane, {}};
-  rows.load();
 
   // Copies batch after batch; to_copy is the next partition.
   const std::size_t partition_stride = static_cast<std::size_t>(rows_heads) * kDepth;
@@ -171,6 +170,7 @@ LSECHECK_KERNEL void fa4_splitk_combine_fast(const float* lse_partial, const Par
   LSECHECK_UNROLL
   for (unsigned stage = 0; stage < kStages - 1; ++stage) copy_batch(stage);
 
+  rows.load();
   const unsigned first_weight = warp * kRowsPerWarp * kFastWeightStride;
   rows.store_weights(weights, first_weight);
   warp_barrier();
@@ -201,8 +201,11 @@ LSECHECK_KERNEL void fa4_splitk_combine_fast(const float* lse_partial, const Par
       LSECHECK_UNROLL
       for (int j = 0; j < kBatch; ++j) fold(weight[j], o[j]);
     } else {
-      for (unsigned j = 0; base + static_cast<int>(j) < num_partitions; ++j) {
-        fold(weights.load(weight_at + j), ring.load(slot + j * Split::kThreads));
+      LSECHECK_UNROLL
+      for (unsigned j = 0; j < kBatch; ++j) {
+        if (base + static_cast<int>(j) < num_partitions) {
+          fold(weights.load(weight_at + j), ring.load(slot + j * Split::kThreads));
+        }
       }
     }
   }
