@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "kernels/registry.h"
@@ -34,7 +35,9 @@ std::size_t columns_of(const CaseSpec& spec) {
 
 KernelVariant variant_of(const CaseSpec& spec) {
   const std::vector<KernelVariant> variants = kernel_of(spec).variants(shape_of(spec));
-  if (spec.selection == Selection::runtime_p) return variants.back();
+  if (spec.selection == Selection::runtime_p) {
+    return *std::find_if(variants.begin(), variants.end(), [](const KernelVariant& v) { return v.p_static == 0; });
+  }
   if (spec.selection == Selection::alternative) return variants[1 + spec.seed % (variants.size() - 1)];
   return variants.front();
 }

@@ -52,6 +52,8 @@ bool never_applies(const LawUnderUnit& what) {
       return !kernel.has_rungs();
     case LawId::warps_per_head_agree:
       return what.kernel != KernelId::mla_combine;
+    case LawId::fast_is_production:
+      return !kernel.has_rungs();
     case LawId::ragged_is_dense:
     case LawId::sink_absent:
       return !kernel.takes_sink();
@@ -117,7 +119,7 @@ TEST(LawTable, NumbersNamesAndLookups) {
     EXPECT_EQ(find_law(static_cast<std::uint8_t>(law.id)), &law);
   }
   EXPECT_EQ(find_law("accurate"), nullptr);
-  EXPECT_EQ(find_law(std::uint8_t{22}), nullptr);
+  EXPECT_EQ(find_law(std::uint8_t{23}), nullptr);
 }
 
 // 2^-80 + c loses 2^-80 in f32 and in double alike: no shift that size is exact, and a law that demands equal bits must

@@ -62,10 +62,16 @@ TEST(CudaAvailability, EveryCallWithoutADeviceEndsWithTheReason) {
 
 TEST(CudaInstances, TheFlatListsAreTheHostsTables) {
   std::vector<sm100::Fa4Entry> fa4;
+  std::vector<sm100::Fa4FastEntry> fa4_fast;
   for (const sm100::Fa4Instance& instance : sm100::fa4_instances()) {
-    fa4.push_back({instance.out, instance.partial, instance.ov_depth, instance.p_static});
+    if (instance.load_bytes > 0) {
+      fa4_fast.push_back({instance.out, instance.partial, instance.ov_depth, instance.load_bytes});
+    } else {
+      fa4.push_back({instance.out, instance.partial, instance.ov_depth, instance.p_static});
+    }
   }
   EXPECT_THAT(fa4, ::testing::UnorderedElementsAreArray(sm100::kFa4Entries));
+  EXPECT_THAT(fa4_fast, ::testing::UnorderedElementsAreArray(sm100::kFa4FastEntries));
   std::vector<sm100::MlaEntry> mla;
   for (const sm100::MlaInstance& instance : sm100::mla_instances()) {
     mla.push_back({instance.type, instance.head_dim, instance.num_splits, instance.warps_per_head});

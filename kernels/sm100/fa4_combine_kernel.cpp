@@ -66,14 +66,14 @@ class Fa4CombineKernel final : public CombineKernel {
     return fa4_in_table(shape.out, shape.partial, shape.ov_depth, *rung) ? rung : std::nullopt;
   }
 
-  // The launcher has one kernel per rung and one for every other P; the fast ones stand between them, so that the first
-  // is production's choice and the last the run-time kernel.
+  // The launcher has one kernel per rung and one for every other P.
   std::vector<KernelVariant> variants(const CombineShape& shape) const override {
     std::vector<KernelVariant> result;
     if (on_ladder(shape.arch, shape.num_partitions) &&
         find_fa4_instance(shape.out, shape.partial, shape.ov_depth, shape.num_partitions) != nullptr) {
       result.push_back({.name = "rung", .p_static = shape.num_partitions});
     }
+    result.push_back({.name = "runtime"});
     if (fa4_fast_in_table(shape.ov_depth)) {
       for (const int load_bytes : kFa4FastLoadBytes) {
         if (!fa4_fast_fits(shape.partial, shape.ov_depth, load_bytes, shape.rows_heads())) continue;
@@ -81,7 +81,6 @@ class Fa4CombineKernel final : public CombineKernel {
         result.push_back(std::move(fast));
       }
     }
-    result.push_back({.name = "runtime"});
     return result;
   }
 

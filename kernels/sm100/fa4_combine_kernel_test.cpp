@@ -81,13 +81,34 @@ TEST(Fa4CombineKernel, RefusesGridsThatCannotBeLaunched) {
   EXPECT_EQ(fa4_combine_kernel().refuse(shape_of(8, 2147483647, 1)), std::nullopt);
 }
 
+// Without the fast ones.
+std::vector<KernelVariant> in_contract_shape(const CombineShape& shape) {
+  auto variants = fa4_combine_kernel().variants(shape);
+  std::erase_if(variants, [](const KernelVariant& variant) { return variant.load_bytes > 0; });
+  return variants;
+}
+
+TEST(Fa4CombineKernel, VectorDepthsHaveFastVariantsBesides) {
+  for (const int depth : kFa4Depths) {
+    for (const TypePair& types : kTypePairs) {
+      std::vector<int> load_bytes;
+      for (const auto& variant :
+           fa4_combine_kernel().variants({Arch::sm_90, 37, 1, 1, depth, types.out, types.partial})) {
+        if (variant.load_bytes > 0) load_bytes.push_back(variant.load_bytes);
+      }
+      const bool vectors = depth == 64 || depth == 128 || depth == 256 || depth == 512;
+      EXPECT_EQ(load_bytes, vectors ? std::vector<int>({16, 4}) : std::vector<int>()) << "depth " << depth;
+    }
+  }
+}
+
 TEST(Fa4CombineKernel, ProductionHasARungKernelExactlyOnTheChipsLadder) {
   for (const Arch arch : kAllArchs) {
     const auto ladder = splitk_p_ladder(sm_count_of(arch));
     for (const DType type : {DType::bf16, DType::f16}) {
       for (const int depth : {64, 128, 256, 512}) {
         for (int p = 1; p <= 160; ++p) {
-          const auto variants = fa4_combine_kernel().variants({arch, p, 1, 1, depth, type, type});
+          const auto variants = in_contract_shape({arch, p, 1, 1, depth, type, type});
           const bool rung = std::find(ladder.begin(), ladder.end(), p) != ladder.end();
           ASSERT_EQ(variants.size(), rung ? 2U : 1U) << name_of(arch) << " P " << p << " depth " << depth;
           if (rung) {
@@ -109,7 +130,7 @@ TEST(Fa4CombineKernel, EverythingElseHasFourRungs) {
         if (fa4_is_production(types.out, types.partial, depth)) continue;
         std::vector<int> rungs;
         for (int p = 1; p <= 160; ++p) {
-          const auto variants = fa4_combine_kernel().variants({arch, p, 1, 1, depth, types.out, types.partial});
+          const auto variants = in_contract_shape({arch, p, 1, 1, depth, types.out, types.partial});
           EXPECT_EQ(variants.back().name, "runtime");
           if (variants.size() == 2) rungs.push_back(variants.front().p_static);
         }
