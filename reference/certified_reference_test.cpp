@@ -17,8 +17,9 @@ namespace {
 
 constexpr const char* kExponentRegimes[] = {"narrow",   "dominant", "spread", "large", "huge",
                                             "sentinel", "ties",     "flush",  "vanish"};
-constexpr const char* kValueRegimes[] = {"normal", "cancelling", "near zero", "constant", "midpoint",   "one hot",
-                                         "huge",   "subnormal",  "dyadic",    "zeros",    "wide range", "doubles"};
+constexpr const char* kValueRegimes[] = {"normal",     "cancelling", "near zero",    "constant", "midpoint",
+                                         "one hot",    "huge",       "subnormal",    "dyadic",   "zeros",
+                                         "wide range", "doubles",    "power of two", "balanced"};
 
 class HardRow {
  public:
@@ -101,6 +102,8 @@ class HardRow {
     switch (regime) {
       case 3:
       case 4:
+      case 12:
+      case 13:
         return common;
       case 5:
         return p == d % partitions_ ? std::ldexp(1.0, static_cast<int>(below(5)) - 2) : chance(1, 2) ? 0.0 : -0.0;
@@ -123,20 +126,47 @@ class HardRow {
     }
   }
 
+  // What all partitions of a column hold in the regimes that ask for it.
+  double draw_common(std::size_t regime) {
+    const double sign = chance(1, 2) ? 1 : -1;
+    const double odd = 2 * static_cast<double>(below(64)) + 129;
+    const int exponent = static_cast<int>(below(20)) - 12;
+    switch (regime) {
+      case 4:
+      case 13:
+        return sign * std::ldexp(odd, exponent - format_of(type_).precision);
+      case 12:
+        return sign * std::ldexp(1.0, exponent);
+      default:
+        return single(-2, 2);
+    }
+  }
+
+  // Moves the values of partitions with one common exponent apart so that they still balance exactly: x stays a
+  // midpoint, although no weight but the largest is a number that double-double holds.
+  void balance(Row& row) {
+    for (std::size_t p = 2; p < partitions_; ++p) row.x[p] = row.x[1];
+    for (std::size_t d = 0; d < depth_; ++d) {
+      double left = 0;
+      for (std::size_t p = 1; p < partitions_; ++p) {
+        const double step = p + 1 < partitions_ ? static_cast<double>(below(199)) - 99 : -left;
+        row.a[p * depth_ + d] += std::ldexp(step, -9);
+        left += step;
+      }
+    }
+  }
+
   void draw_values(Row& row, std::size_t regime) {
     row.a.resize(partitions_ * depth_);
     for (std::size_t d = 0; d < depth_; ++d) {
-      const double odd = 2 * static_cast<double>(below(64)) + 1;
-      const double common =
-          regime == 4 ? (chance(1, 2) ? 1 : -1) *
-                            std::ldexp(odd + 128, static_cast<int>(below(20)) - 12 - format_of(type_).precision)
-                      : static_cast<double>(single(-2, 2));
+      const double common = draw_common(regime);
       for (std::size_t p = 0; p < partitions_; ++p) row.a[p * depth_ + d] = draw_value(regime, p, d, common);
     }
+    if (regime == 13) balance(row);
     if (regime != 1 && regime != 2) return;
     for (std::size_t p = 1; p < partitions_; p += 2) {
-      row.x[p] = row.x[p - 1] + (chance(1, 6) ? 1 : 0);
-      const double part = row.x[p] == row.x[p - 1] ? -1 : row.base == ExponentBase::log2 ? -0.5 : -0x1.78b5636p-2;
+      row.x[p] = chance(1, 6) ? std::nextafter(row.x[p - 1], kInf) : row.x[p - 1] + (chance(1, 6) ? 1 : 0);
+      const double part = row.x[p] < row.x[p - 1] + 1 ? -1 : row.base == ExponentBase::log2 ? -0.5 : -0x1.78b5636p-2;
       for (std::size_t d = 0; d < depth_; ++d) {
         row.a[p * depth_ + d] = row.a[(p - 1) * depth_ + d] * part *
                                 (regime == 2 ? 1 + std::ldexp(1.0, -20 - static_cast<int>(below(40))) : 1);
@@ -174,7 +204,7 @@ class HardRow {
   void draw_output(Drawn& drawn, std::size_t d) {
     const double x = approximate(drawn.row, d, depth_);
     const double ulp = ulp_at(type_, x);
-    double wanted = chance(1, 2) ? x : x + ulp * std::ldexp(uniform(-1, 1), static_cast<int>(below(12)) - 2);
+    double wanted = chance(1, 2) ? x : x + ulp * std::ldexp(uniform(-1, 1), static_cast<int>(below(20)) - 2);
     if (chance(1, 20)) wanted = 0;
     if (chance(1, 30)) wanted = chance(1, 2) ? kInf : -kInf;
     if (std::isnan(wanted)) wanted = 0;
@@ -270,6 +300,52 @@ TEST(CertifiedReference, GradesAsTheExactOne) {
 
 TEST(CertifiedReferenceNightlyTest, GradesAMillionRowsAsTheExactOne) {
   expect_equal_grades(12, 1'000'000);
+}
+
+void expect_equal_grade(const Row& row, DType type, double y, double bound) {
+  const std::uint32_t bits = round_to_nearest_even(type, y);
+  ElementGrade grade;
+  make_certified_reference()->grade_row(row.problem(), {type, {&bits, 1}, {&bound, 1}, {}}, {&grade, 1});
+  EXPECT_EQ(grade, grade_bits(row, type, bits, bound)) << y << ", bound " << bound;
+}
+
+// A power of two, and numbers off it by less than double shows, seen from afar: there the metrics are decided on either
+// assumption about the binade.
+TEST(CertifiedReference, AtABinadeEdge) {
+  for (const double sign : {1.0, -1.0}) {
+    for (const double other : {0.0, 1.0, 2.0}) {
+      for (const double gap : {-60.5, -200.5, -900.5}) {
+        for (const double ulps : {0.0, 1.0, 2049.0, -2049.0, 4099.0}) {
+          const double y = sign * (1 + ulps * 0x1p-23);
+          expect_equal_grade({{0, gap}, {sign, sign * other}}, DType::f32, y, 0x1p-12);
+          // The same where C is in another binade.
+          expect_equal_grade({{0, 0, gap}, {4 * sign, -2 * sign, sign * other}}, DType::f32, y, 0x1p-12);
+        }
+      }
+    }
+  }
+}
+
+// Weights that agree as doubles and differ beyond, down to where double-double cannot tell them apart either, on both
+// sides of a midpoint that they would else meet exactly.
+TEST(CertifiedReference, WeightsThatHardlyDiffer) {
+  for (int k = 2; k <= 70; k += 4) {
+    const double x = std::ldexp(1.0, -k);
+    for (const double heavy : {1.0, -1.0}) {
+      const Row row{{0.9, x, std::nextafter(x, 0)}, {1 + 0x1p-8, 1 + 0x1p-8 + heavy, 1 + 0x1p-8 - heavy}};
+      expect_equal_grade(row, DType::bf16, 1, 0x1p-8);
+    }
+  }
+}
+
+// The mass of partitions whose weights are too small to compute can still count.
+TEST(CertifiedReference, MassUnderTinyWeights) {
+  for (const int exponent : {600, 640, 660, 670, 690, 700, 730}) {
+    const Row row{{0, -701.5}, {1.5, 0}, {1, std::ldexp(1.0, exponent)}};
+    for (const double bound : {0x1p-90, 0x1p-62, 0x1p-42, 0x1p-32, 0x1p-12, 1.0}) {
+      expect_equal_grade(row, DType::f32, 1.5, bound);
+    }
+  }
 }
 
 // Depths around the four and sixteen columns that are taken at a time, partitions around the blocks of eight.
