@@ -14,7 +14,7 @@
 namespace lsecheck {
 namespace {
 
-// An output element from each of the kernel's own rows, of smoke cases `begin` to `end` of at most `largest` values.
+// Grades the kernels' output for smoke cases begin .. end - 1 of at most `largest` values by both references.
 void expect_equal_verdicts(std::uint64_t begin, std::uint64_t end, std::uint64_t largest) {
   const auto certified = make_certified_reference();
   const auto exact = make_exact_reference();

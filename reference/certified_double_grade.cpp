@@ -74,14 +74,17 @@ Vector4 round4(Vector4 x, Vector4 binade) {
   return from_bits((bits_of(rounded) & ~sign) | (bits_of(x) & sign));
 }
 
-// metric_on_grid of four values >= 0.
+using Unsigned4 = std::uint64_t __attribute__((vector_size(32)));  // wraps around
+
+// metric_on_grid of four values >= 0; of NaN, anything.
 Vector4 metric_on_grid4(Vector4 v) {
   const Bits4 bits = bits_of(v);
   Bits4 below_one = splat_bits(1023) - (bits >> 52);
   below_one = below_one < splat_bits(0) ? splat_bits(0) : below_one;
   below_one = below_one > splat_bits(7) ? splat_bits(7) : below_one;
   const Bits4 between = (splat_bits(std::int64_t{1} << 42) << below_one) - splat_bits(1);
-  return v <= splat(kMetricZero) ? splat(0.0) : from_bits((bits + between) & ~between);
+  const auto sum = reinterpret_cast<Bits4>(reinterpret_cast<Unsigned4>(bits) + reinterpret_cast<Unsigned4>(between));
+  return v <= splat(kMetricZero) ? splat(0.0) : from_bits(sum & ~between);
 }
 
 struct Grades4 {
@@ -154,7 +157,8 @@ int grade4(const ColumnEnclosures& columns, std::size_t d, const std::uint32_t* 
   decided &= distance < splat(kInfinity);
 
   // 1 / ulp is a power of two: the products are exact, or so small that both are below kMetricZero.
-  const Vector4 per_ulp = from_bits(splat_bits(std::int64_t{2046 + kFormat.precision - 1} << 52) - bits_of(binade));
+  const Vector4 per_ulp = from_bits(splat_bits(std::int64_t{1023 + kFormat.precision - 1} << 52) +
+                                    (splat_bits(std::int64_t{1023} << 52) - bits_of(binade)));
   const Vector4 ulp = metric_on_grid4(most * per_ulp);
   decided &= ulp == metric_on_grid4(least * per_ulp);
   const Vector4 ratio = from_bits(splat_bits(std::int64_t{1023} << 52) + (bits_of(binade) - bits_of(scale_binade)));
