@@ -33,7 +33,7 @@ struct Profile {
   const char* name;
   std::uint64_t cases;
 };
-constexpr Profile kProfiles[] = {{"smoke", 4800}, {"nightly", 200'000}, {"soak", 100'000'000}};
+constexpr Profile kProfiles[] = {{"smoke", 20'000}, {"nightly", 200'000}, {"soak", 100'000'000}};
 
 struct RunCommandOptions {
   std::string kernel = "*";
@@ -258,7 +258,7 @@ void add_run_command(CLI::App& app) {
   command->add_option("--law", options->law, "laws whose name matches this pattern")
       ->type_name("GLOB")
       ->capture_default_str();
-  command->add_option("--profile", options->profile, "smoke (4800 cases), nightly (200000) or soak (until --time)")
+  command->add_option("--profile", options->profile, "smoke (20000 cases), nightly (200000) or soak (until --time)")
       ->check(CLI::IsMember({"smoke", "nightly", "soak"}))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "start of the case sequence; 'date' is today's UTC date as a number")

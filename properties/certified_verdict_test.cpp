@@ -43,7 +43,7 @@ TEST(CertifiedVerdicts, OfSmokeCasesAreTheExactOnes) {
 }
 
 TEST(CertifiedVerdictsNightlyTest, OfTheWholeSmokeRunAreTheExactOnes) {
-  expect_equal_verdicts(0, 4800, UINT64_MAX);
+  expect_equal_verdicts(0, 20'000, UINT64_MAX);
 }
 
 }  // namespace
