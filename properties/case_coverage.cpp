@@ -140,7 +140,7 @@ void add_mass_classes(std::vector<RequiredClass>& required, const CombineKernel&
 
 std::vector<RequiredClass> kernel_classes(const DrawLimits& limits, const CombineKernel& kernel) {
   std::vector<RequiredClass> required =
-      kernel.has_rungs() ? regime_classes(limits, 4, 8) : regime_classes(limits, 2, 5);
+      kernel.has_rungs() ? regime_classes(limits, 4, 8) : regime_classes(limits, 2, kernel.drops_garbage() ? 5 : 2);
   if (kernel.takes_masses()) {
     add_mass_classes(required, kernel);
   } else if (kernel.has_rungs()) {

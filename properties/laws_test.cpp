@@ -51,7 +51,7 @@ bool never_applies(const LawUnderUnit& what) {
     case LawId::rung_is_runtime:
       return !kernel.has_rungs();
     case LawId::warps_per_head_agree:
-      return what.kernel != KernelId::mla_combine;
+      return what.kernel != KernelId::mla_combine && what.kernel != KernelId::fa4_ws_level2_reduce_scatter_write;
     case LawId::fast_is_production:
       return !kernel.has_rungs();
     case LawId::ragged_is_dense:

@@ -183,7 +183,7 @@ TEST(Token, ComplaintsNameTheTrouble) {
     return complaint(signed_token(bytes));
   };
   EXPECT_EQ(with(3, 0x80), "token: kernel is not one of its named values");
-  EXPECT_EQ(with(3, 0x30), "token: kernel fa4_ws_intracta_combine is not part of this build");
+  EXPECT_EQ(with(3, 0x30), "token: partial type bf16 does not go with out type bf16; use f32");
   EXPECT_EQ(with(3, 0x03), "token: sink is not one of its named values");
   EXPECT_EQ(with(3, 0x01), "token: sink finite does not go with kernel fa4_splitk_combine, which takes none");
   EXPECT_EQ(with(4, 0x30), "token: arch is not one of its named values");
