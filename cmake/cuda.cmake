@@ -113,7 +113,9 @@ list(JOIN cuda_archs ", sm_" arch_text)
 message(STATUS "CUDA kernels: nvcc ${nvcc_version}, sm_${arch_text}")
 
 # -fmad=false -ftz=false -prec-div=true: the source is the order of operations, as for the host (compile_options.cmake).
-set(cuda_common_flags -std=c++20 -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true --expt-relaxed-constexpr
+# The host's build instantiates the same templates for the executor: nvcc's stubs of them, of the same names, must not
+# leave their objects (the default since 13.0).
+set(cuda_common_flags -std=c++20 -O3 --static-global-template-stub=true -fmad=false -ftz=false -prec-div=true -prec-sqrt=true --expt-relaxed-constexpr
   -Werror all-warnings -Xcompiler=-Wall,-Wextra,-ffp-contract=off,-march=x86-64-v3 -I${CMAKE_SOURCE_DIR})
 set(cuda_flags ${cuda_common_flags} --resource-usage --compress-mode=size)
 foreach(arch IN LISTS cuda_archs)
@@ -136,6 +138,8 @@ set(cuda_shard_definitions "")
 lsecheck_cuda_kernel(fa4 16)
 lsecheck_cuda_kernel(fa4_fast 2)
 lsecheck_cuda_kernel(mla 4)
+lsecheck_cuda_kernel(mha 1)
+lsecheck_cuda_kernel(fa4_ws 2)
 
 set_source_files_properties(${cuda_objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 target_sources(lsecheck_kernels PRIVATE ${cuda_objects})

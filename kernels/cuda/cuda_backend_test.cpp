@@ -6,10 +6,14 @@
 #include <algorithm>
 
 #include "kernels/cuda/fa4_entry.h"
+#include "kernels/cuda/fa4_ws_entry.h"
+#include "kernels/cuda/mha_entry.h"
 #include "kernels/cuda/mla_entry.h"
 #include "kernels/cuda/sfu_sweep.h"
 #include "kernels/sm100/fa4_combine_kernel.h"
 #include "kernels/sm100/fa4_instances.h"
+#include "kernels/sm100/fa4_ws_instances.h"
+#include "kernels/sm100/mha_instances.h"
 #include "kernels/sm100/mla_combine_kernel.h"
 #include "kernels/sm100/mla_instances.h"
 
@@ -77,6 +81,16 @@ TEST(CudaInstances, TheFlatListsAreTheHostsTables) {
     mla.push_back({instance.type, instance.head_dim, instance.num_splits, instance.warps_per_head});
   }
   EXPECT_THAT(mla, ::testing::UnorderedElementsAreArray(sm100::kMlaEntries));
+  std::vector<sm100::MhaEntry> mha;
+  for (const sm100::MhaInstance& instance : sm100::mha_instances()) {
+    mha.push_back({instance.out, instance.partial, instance.ov_depth, instance.natural});
+  }
+  EXPECT_THAT(mha, ::testing::UnorderedElementsAreArray(sm100::kMhaEntries));
+  std::vector<sm100::Fa4WsEntry> fa4_ws;
+  for (const sm100::Fa4WsInstance& instance : sm100::fa4_ws_instances()) {
+    fa4_ws.push_back({instance.level, instance.out, instance.ov_depth, instance.m_pack, instance.num_partitions});
+  }
+  EXPECT_THAT(fa4_ws, ::testing::UnorderedElementsAreArray(sm100::kFa4WsEntries));
 }
 
 TEST(CudaInstances, TheFatBinaryHoldsEveryEntryOnce) {
@@ -86,7 +100,10 @@ TEST(CudaInstances, TheFatBinaryHoldsEveryEntryOnce) {
   }
   std::vector<std::string> expected;
   for (const sm100::Fa4Entry& entry : sm100::kFa4Entries) expected.push_back(template_id(entry));
+  for (const sm100::Fa4FastEntry& entry : sm100::kFa4FastEntries) expected.push_back(template_id(entry));
   for (const sm100::MlaEntry& entry : sm100::kMlaEntries) expected.push_back(template_id(entry));
+  for (const sm100::MhaEntry& entry : sm100::kMhaEntries) expected.push_back(template_id(entry));
+  for (const sm100::Fa4WsEntry& entry : sm100::kFa4WsEntries) expected.push_back(template_id(entry));
   EXPECT_THAT(compiled, ::testing::UnorderedElementsAreArray(expected));
 }
 

@@ -14,10 +14,15 @@ struct KernelOnDevice {
   std::string_view name;  // in the registry
   DeviceCombine (*prepare)(const CombineShape&, const KernelVariant&);
 };
-constexpr std::array<KernelOnDevice, 3> kKernels{{{"fa4_splitk_combine", fa4_on_device},
+constexpr std::array<KernelOnDevice, 8> kKernels{{{"fa4_splitk_combine", fa4_on_device},
                                                   {"mla_combine", mla_on_device},
-                                                  {"mla_combine_split_parallel", mla_on_device}}};
-constexpr std::array kCompiled{fa4_compiled, mla_compiled};
+                                                  {"mla_combine_split_parallel", mla_on_device},
+                                                  {"mha_splitk_reduce", mha_on_device},
+                                                  {"fa4_ws_intracta_combine", fa4_ws_intracta_on_device},
+                                                  {"fa4_ws_level1_combine", fa4_ws_level1_on_device},
+                                                  {"fa4_ws_level2_reduce_scatter_write", fa4_ws_level2_on_device},
+                                                  {"fa4_ws_two_level_combine", fa4_ws_two_level_on_device}}};
+constexpr std::array kCompiled{fa4_compiled, mla_compiled, mha_compiled, fa4_ws_compiled};
 
 }  // namespace
 
@@ -34,6 +39,12 @@ std::vector<std::string> compiled_kernels() {
     for (std::string& name : compiled()) all.push_back(std::move(name));
   }
   return all;
+}
+
+void enqueue(const DeviceCombine& combine, dim3 grid, unsigned threads, std::size_t shared_bytes, void** arguments,
+             cudaStream_t stream) {
+  check(cudaLaunchKernel(combine.function, grid, {threads, 1, 1}, arguments, shared_bytes, stream),
+        combine.name.c_str());
 }
 
 void enqueue_dependent(const DeviceCombine& combine, dim3 grid, unsigned threads, void** arguments,

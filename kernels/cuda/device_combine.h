@@ -35,6 +35,9 @@ struct DeviceCombine {
 // the fat binary.
 DeviceCombine on_device(std::string_view kernel, const CombineShape& shape, const KernelVariant& variant);
 
+void enqueue(const DeviceCombine& combine, dim3 grid, unsigned threads, std::size_t shared_bytes, void** arguments,
+             cudaStream_t stream);
+
 // The launch of a kernel that begins with griddepcontrol.wait: it may start before what stands before it in the stream
 // has ended.
 void enqueue_dependent(const DeviceCombine& combine, dim3 grid, unsigned threads, void** arguments,
@@ -45,5 +48,12 @@ DeviceCombine fa4_on_device(const CombineShape& shape, const KernelVariant& vari
 std::vector<std::string> fa4_compiled();
 DeviceCombine mla_on_device(const CombineShape& shape, const KernelVariant& variant);
 std::vector<std::string> mla_compiled();
+DeviceCombine mha_on_device(const CombineShape& shape, const KernelVariant& variant);
+std::vector<std::string> mha_compiled();
+DeviceCombine fa4_ws_intracta_on_device(const CombineShape& shape, const KernelVariant& variant);
+DeviceCombine fa4_ws_level1_on_device(const CombineShape& shape, const KernelVariant& variant);
+DeviceCombine fa4_ws_level2_on_device(const CombineShape& shape, const KernelVariant& variant);
+DeviceCombine fa4_ws_two_level_on_device(const CombineShape& shape, const KernelVariant& variant);
+std::vector<std::string> fa4_ws_compiled();
 
 }  // namespace lsecheck::cuda

@@ -147,13 +147,12 @@ struct Stretch {
 
 std::vector<std::byte> output_behind_producer(const DeviceCombine& combine, const Stretch& inputs,
                                               std::size_t output_bytes) {
-  constexpr unsigned char kStale = 0xff;  // NaN, whatever is read of it
   constexpr std::chrono::milliseconds kHeadStart{50};
   const DeviceMemory output(output_bytes);
   const Stream own_stream;
   cudaStream_t const stream = own_stream.get();
   auto* const to = static_cast<std::byte*>(inputs.target.data());
-  check(cudaMemsetAsync(to, kStale, inputs.target.bytes(), stream), "setting stale memory");
+  check(cudaMemsetAsync(to, kStaleWord & 0xffU, inputs.target.bytes(), stream), "setting stale memory");
   check(cudaStreamSynchronize(stream), "setting stale memory");
   load(reinterpret_cast<const void*>(&late_copy));
   load(combine.function);

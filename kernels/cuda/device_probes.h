@@ -11,6 +11,9 @@
 // alone.
 namespace lsecheck::cuda::probes {
 
+// What every word of the inputs holds before the late producer's stores: four equal bytes, NaN in every type.
+inline constexpr std::uint32_t kStaleWord = 0xffffffffU;
+
 // A producer that lets its dependents start at once, waits for the host and only then stores the inputs, over memory
 // that holds NaN; behind it, in the same stream, the combine. The host lets the producer go on some time after both are
 // launched.

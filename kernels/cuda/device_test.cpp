@@ -2,15 +2,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/device_probes.h"
 #include "kernels/cuda/fa4_entry.h"
+#include "kernels/cuda/fa4_ws_entry.h"
 #include "kernels/cuda/launch_deadline.h"
+#include "kernels/cuda/mha_entry.h"
 #include "kernels/cuda/mla_entry.h"
 #include "kernels/cuda/sfu_sweep.h"
+#include "kernels/sm100/fa4_ws_combine_kernel.h"
+#include "kernels/sm100/mha_splitk_reduce_kernel.h"
 #include "kernels/sm100/test_mla.h"
 
 // What only a GPU can show; skipped where there is none.
@@ -78,6 +83,103 @@ TEST_F(OnTheDevice, EveryEntryOfTheFa4TableGivesTheBitsOfTheExecutor) {
     const KernelVariant variant{"this", entry.p_static};
     const CombineKernel& kernel = sm100::fa4_combine_kernel();
     ASSERT_EQ(run(kernel, batch, variant, on_device()), run(kernel, batch, variant)) << template_id(entry);
+  }
+}
+
+TEST_F(OnTheDevice, EveryFastFa4EntryGivesTheBitsOfTheExecutor) {
+  Draw source(15);
+  for (const sm100::Fa4FastEntry& entry : sm100::kFa4FastEntries) {
+    for (const int p : {1, 2, 31, 37, 160}) {
+      MlaBatch batch({arch(), p, 7, 3, entry.ov_depth, entry.out, entry.partial});
+      draw(batch, source);
+      const KernelVariant variant{.name = "this", .load_bytes = entry.load_bytes};
+      const CombineKernel& kernel = sm100::fa4_combine_kernel();
+      ASSERT_EQ(run(kernel, batch, variant, on_device()), run(kernel, batch, variant))
+          << template_id(entry) << " " << p;
+    }
+  }
+}
+
+// A combine with masses, its output bits.
+std::vector<std::uint32_t> run_with_masses(const CombineKernel& kernel, const CombineShape& shape,
+                                           const KernelVariant& variant, std::uint64_t seed,
+                                           const ExecutionOptions& options = {}) {
+  Draw source(seed);
+  const std::size_t pairs = static_cast<std::size_t>(shape.num_partitions) * shape.rows_heads();
+  std::vector<float> m(pairs), l(pairs);
+  std::vector<std::uint32_t> o(pairs * static_cast<std::size_t>(shape.ov_depth));
+  for (float& value : m) value = source.single(-6, 6);
+  for (float& value : l) value = source.single(1, 300);
+  for (std::uint32_t& bits : o) bits = round_to_nearest_even(shape.partial, source.uniform(-2, 2));
+  const std::vector<std::byte> m_bytes = bytes_of(m);
+  const std::vector<std::byte> l_bytes = bytes_of(l);
+  const std::vector<std::byte> o_bytes = sm100::to_storage(shape.partial, o);
+  std::vector<std::byte> output(shape.rows_heads() * kernel.output_columns(shape) * size_of(shape.out));
+  const auto fault =
+      kernel.launch(shape, variant,
+                    {.lse_partial = m_bytes, .o_partial = o_bytes, .output = output, .mass_partial = l_bytes}, options);
+  EXPECT_FALSE(fault.has_value()) << fault->message;
+  return sm100::from_storage(shape.out, output);
+}
+
+TEST_F(OnTheDevice, EveryEntryOfTheMhaTableGivesTheBitsOfTheExecutor) {
+  const CombineKernel& kernel = sm100::mha_splitk_reduce_kernel();
+  for (const sm100::MhaEntry& entry : sm100::kMhaEntries) {
+    for (const int p : {1, 9, 32}) {
+      CombineShape shape{arch(), p, 5, 3, entry.ov_depth, entry.out, entry.partial};
+      shape.exponent = entry.natural ? ExponentForm::natural : ExponentForm::log2;
+      const KernelVariant variant = kernel.variants(shape).front();
+      ASSERT_EQ(run_with_masses(kernel, shape, variant, 16, on_device()), run_with_masses(kernel, shape, variant, 16))
+          << template_id(entry) << " " << p;
+    }
+  }
+}
+
+const CombineKernel& kernel_of(sm100::Fa4WsLevel level) {
+  switch (level) {
+    case sm100::Fa4WsLevel::intracta:
+      return sm100::fa4_ws_intracta_combine_kernel();
+    case sm100::Fa4WsLevel::level1:
+      return sm100::fa4_ws_level1_combine_kernel();
+    case sm100::Fa4WsLevel::level2:
+      return sm100::fa4_ws_level2_reduce_scatter_write_kernel();
+    case sm100::Fa4WsLevel::two_level:
+      break;
+  }
+  return sm100::fa4_ws_two_level_combine_kernel();
+}
+
+// With and without the scale; a last tile that is not full.
+TEST_F(OnTheDevice, EveryEntryOfTheLevelsGivesTheBitsOfTheExecutor) {
+  for (const sm100::Fa4WsEntry& entry : sm100::kFa4WsEntries) {
+    const CombineKernel& kernel = kernel_of(entry.level);
+    KernelVariant variant{.name = "this"};
+    variant.m_pack = entry.m_pack;
+    for (const ExponentForm form : kernel.exponent_forms()) {
+      CombineShape shape{arch(), entry.num_partitions, 67, 1, entry.ov_depth, entry.out, DType::f32};
+      shape.exponent = form;
+      if (form == ExponentForm::scaled) shape.exponent_scale = 0.1275F;
+      ASSERT_EQ(run_with_masses(kernel, shape, variant, 17, on_device()), run_with_masses(kernel, shape, variant, 17))
+          << template_id(entry);
+    }
+  }
+}
+
+TEST_F(OnTheDevice, GridsOfEverySizeOfTheKernelsWithMasses) {
+  for (const auto& [rows, heads] : {std::pair{1U, 1U}, {65535U, 1U}, {1U, 65535U}, {4U, 50000U}}) {
+    const CombineShape shape{arch(), 2, rows, heads, 32, DType::bf16, DType::bf16};
+    const CombineKernel& kernel = sm100::mha_splitk_reduce_kernel();
+    const KernelVariant variant = kernel.variants(shape).front();
+    ASSERT_EQ(run_with_masses(kernel, shape, variant, 18, on_device()), run_with_masses(kernel, shape, variant, 18))
+        << rows << " x " << heads;
+  }
+  for (const std::uint32_t rows : {1U, 65535U, 65536U, 200000U}) {
+    const CombineShape shape{arch(), 2, rows, 1, 64, DType::bf16, DType::f32};
+    const CombineKernel& kernel = sm100::fa4_ws_level2_reduce_scatter_write_kernel();
+    for (const KernelVariant& variant : kernel.variants(shape)) {
+      ASSERT_EQ(run_with_masses(kernel, shape, variant, 19, on_device()), run_with_masses(kernel, shape, variant, 19))
+          << variant.name << " " << rows;
+    }
   }
 }
 
@@ -186,9 +288,14 @@ TEST_F(OnTheDevice, TheCombineWaitsForALateProducer) {
     std::vector<std::byte> output(batch.rows_heads() * batch.depth() * 2);
     const auto got =
         probes::run_behind_late_producer(consumer.kernel->name(), batch.shape, consumer.variant, {lse, o, output});
-    EXPECT_EQ(sm100::from_storage(DType::bf16, got.output), run(*consumer.kernel, batch, consumer.variant));
-    EXPECT_THAT(sm100::from_storage(DType::bf16, got.output_without_wait),
-                ::testing::Each(sm100::nan_bits(DType::bf16)))
+    const std::vector<std::uint32_t> fresh = run(*consumer.kernel, batch, consumer.variant);
+    MlaBatch stale = batch;
+    std::ranges::fill(stale.lse, std::bit_cast<float>(probes::kStaleWord));
+    std::ranges::fill(stale.o, probes::kStaleWord & 0xffffU);
+    const std::vector<std::uint32_t> of_stale = run(*consumer.kernel, stale, consumer.variant);
+    ASSERT_NE(of_stale, fresh);
+    EXPECT_EQ(sm100::from_storage(DType::bf16, got.output), fresh);
+    EXPECT_EQ(sm100::from_storage(DType::bf16, got.output_without_wait), of_stale)
         << "without its wait the combine did not run before the producer's stores: the test shows nothing";
   }
 }

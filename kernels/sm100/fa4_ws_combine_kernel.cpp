@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/sm100/fa4_ws_bound.h"
 #include "kernels/sm100/fa4_ws_instances.h"
 #include "kernels/sm100/fa4_ws_row_contract.h"
@@ -37,7 +38,7 @@ class Fa4WsKernel final : public CombineKernel {
   bool supports_types(DType out, DType partial) const override {
     return partial == DType::f32 && (out == DType::f32 || level_ != Fa4WsLevel::level1);
   }
-  bool has_cuda_build() const override { return false; }
+  bool has_cuda_build() const override { return true; }
   bool takes_sink() const override { return false; }
   bool takes_masses() const override { return true; }
   bool partials_normalised() const override { return false; }
@@ -105,6 +106,7 @@ class Fa4WsKernel final : public CombineKernel {
 
   std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant& variant,
                                     const CombineBuffers& buffers, const ExecutionOptions& options) const override {
+    if (options.backend == Backend::cuda) return cuda::launch(name(), shape, variant, buffers);
     const Fa4WsInstance& instance =
         *find_fa4_ws_instance(level_, shape.out, shape.ov_depth, variant.m_pack, shape.num_partitions);
     Fa4WsArguments arguments;

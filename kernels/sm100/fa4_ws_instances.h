@@ -26,6 +26,7 @@ struct Fa4WsInstance {
   int num_partitions;
   unsigned threads;                            // of a block
   unsigned rows;                               // of a tile
+  std::size_t shared_bytes;                    // dynamic shared memory of a block
   void (*thread_body)(const Fa4WsArguments&);  // one thread of one block, under the executor
 };
 

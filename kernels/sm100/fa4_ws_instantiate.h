@@ -32,8 +32,10 @@ void append_fa4_ws_instance(std::vector<Fa4WsInstance>& instances) {
     using Tile = Fa4WsTile<kMPack, kDepth>;
     constexpr bool kTwoWarpgroups =
         kLevel == Fa4WsLevel::two_level || (kLevel == Fa4WsLevel::level2 && kNumPartitions == 2);
+    constexpr unsigned kStaging = kLevel == Fa4WsLevel::level2 ? 0 : kTwoWarpgroups ? 2 : 1;
     instances.push_back({kLevel, kOut, kDepth, kMPack, kNumPartitions,
                          kTwoWarpgroups ? 2 * kWarpgroupThreads : kWarpgroupThreads, Tile::kRows,
+                         Fa4WsCarve<Tile, Out, kStaging, kTwoWarpgroups>::kBytes,
                          &fa4_ws_thread_body<Tile, Out, kLevel, kNumPartitions>});
   }
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/sm100/mha_instances.h"
 #include "kernels/sm100/mha_instantiation_table.h"
 #include "kernels/sm100/mha_splitk_reduce.cuh"
@@ -29,7 +30,7 @@ class MhaSplitkReduceKernel final : public CombineKernel {
   int p_max() const override { return kMhaPMax; }
   std::string partition_counts() const override { return fmt::format("1 to {}", kMhaPMax); }
   bool supports_types(DType out, DType partial) const override { return mha_in_table(out, partial); }
-  bool has_cuda_build() const override { return false; }
+  bool has_cuda_build() const override { return true; }
   bool takes_sink() const override { return false; }
   bool takes_masses() const override { return true; }
   bool empty_by_mass() const override { return true; }
@@ -70,8 +71,9 @@ class MhaSplitkReduceKernel final : public CombineKernel {
 
   std::vector<KernelVariant> variants(const CombineShape&) const override { return {{"runtime"}}; }
 
-  std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant&, const CombineBuffers& buffers,
-                                    const ExecutionOptions& options) const override {
+  std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant& variant,
+                                    const CombineBuffers& buffers, const ExecutionOptions& options) const override {
+    if (options.backend == Backend::cuda) return cuda::launch(name(), shape, variant, buffers);
     const bool natural = shape.exponent == ExponentForm::natural;
     const MhaInstance& instance = *find_mha_instance(shape.out, shape.partial, shape.ov_depth, natural);
     const MhaArguments arguments{reinterpret_cast<const float*>(buffers.lse_partial.data()),
