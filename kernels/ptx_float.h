@@ -116,11 +116,11 @@ inline float flush_result(float rounded, double high, double low) {
 }
 #endif
 
-// mul.ftz.f32 (round to nearest even).
+// mul.rn.ftz.f32: with .rn no later pass may fuse it.
 LSECHECK_BOTH float mul_ftz(float a, float b) {
 #if defined(__CUDACC__)
   float result;
-  asm("mul.ftz.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  asm("mul.rn.ftz.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
   return result;
 #else
   const float x = flush_operand(a);
