@@ -38,7 +38,7 @@ bool sweep(const char* kernel, const Options& options) {
   const bool on_gpu = options.backend == "cuda";
   const PairSweepResult result = on_gpu ? cuda::sweep_pairs(kernel) : sweep_pairs_on_cpu(kernel, options.stride);
   const std::string label = on_gpu ? "exhaustive over lse_1 for lse_0 = 0 and these values"
-                                   : fmt::format("largest seen, every {}th lse_1", options.stride);
+                                   : fmt::format("largest seen, stride {}", options.stride);
   fmt::print("{}, P = 2, lse_0 = 0, f32: {} finite lse_1, {} others\n", kernel, result.finite, result.special);
   fmt::print("  {:<20}{:<10}{:>14}\n", "lse_1", "values", "scaled_ulp");
   print_maxima("abs(lse_1) <= 100", result.ordinary, label);
