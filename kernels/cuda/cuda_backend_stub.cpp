@@ -1,6 +1,7 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cuda_bench.h"
 #include "kernels/cuda/sfu_sweep.h"
+#include "kernels/pair_sweep.h"
 
 // The build without nvcc: cuda.cmake compiles this file in place of the files that need the CUDA runtime.
 namespace lsecheck::cuda {
@@ -32,6 +33,10 @@ std::array<std::uint64_t, 512> measure_digests(sfu::Instruction) {
 }
 
 std::vector<std::uint32_t> measure_block(sfu::Instruction, std::uint32_t) {
+  unavailable();
+}
+
+PairSweepResult sweep_pairs(std::string_view) {
   unavailable();
 }
 
