@@ -2,7 +2,7 @@
 # Plants each patch of a folder in a copy of the sources, builds that copy and expects `lsecheck run` to turn red with a shrunk case whose
 # pasted line replays it. Called by ./dev mutants, which has installed and built everything before.
 #
-# A patch is named after the kernels it touches: fa4-*.patch runs those that match fa4*, and so on.
+# A patch is named after the kernels it touches: fa4_splitk-*.patch runs those that match fa4_splitk*, and so on.
 #
 # usage: run_mutants.sh SOURCE_ROOT SCRATCH_DIR PATCH...
 # exit: 0 every mutant is killed and replayed; 1 one survives, does not replay, or does not apply
