@@ -211,7 +211,7 @@ void add_hunt_command(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--partitions", options->partitions,
-                   "partition counts (default: a kernel's smallest, the one next to 37, its largest)")
+                   "partition counts (default: a kernel's smallest, a middle one, its largest)")
       ->delimiter(',')
       ->type_name("P")
       ->check(CLI::Range(1, 160));

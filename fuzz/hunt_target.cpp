@@ -46,22 +46,18 @@ double log2_units(const CaseSpec& spec, float exponent_scale, float x) {
   return static_cast<double>(x) * factor;
 }
 
-// The target's case at the smallest partition count from 2 that its kernel is compiled for.
-std::optional<CaseSpec> spec_at_some_count(HuntTarget target) {
+// The smallest from 2, the largest, and between them the one next to 37, which production launches most where it is off
+// the ladder, or to half the largest.
+std::vector<int> usual_partitions(HuntTarget target) {
+  std::vector<int> counts;
   for (int count = 2; count <= registered_kernel(target.kernel)->p_max(); ++count) {
     target.num_partitions = count;
-    if (const auto spec = hunt_spec(target)) return spec;
+    if (hunt_spec(target)) counts.push_back(count);
   }
-  return std::nullopt;
-}
-
-// 37 is what production launches most where it is off the ladder.
-std::vector<int> usual_partitions(const CaseSpec& spec) {
-  std::vector<int> counts = launchable_counts(spec);
-  std::erase_if(counts, [](int count) { return count < 2; });
   if (counts.size() <= 3) return counts;
+  const int middle = std::min(37, counts.back() / 2);
   const auto next = std::min_element(counts.begin() + 1, counts.end() - 1,
-                                     [](int a, int b) { return std::abs(a - 37) < std::abs(b - 37); });
+                                     [middle](int a, int b) { return std::abs(a - middle) < std::abs(b - middle); });
   return {counts.front(), *next, counts.back()};
 }
 
@@ -125,11 +121,7 @@ std::vector<HuntTarget> hunt_targets(const HuntScope& scope) {
   for (const KernelId kernel : scope.kernels) {
     for (const ExponentForm exponent : registered_kernel(kernel)->exponent_forms()) {
       HuntTarget target{kernel, scope.arch, scope.out, scope.partial, exponent, 2, LseRegime::narrow, scope.metric};
-      std::vector<int> partitions = scope.partitions;
-      if (partitions.empty()) {
-        const std::optional<CaseSpec> any = spec_at_some_count(target);
-        if (any) partitions = usual_partitions(*any);
-      }
+      const std::vector<int> partitions = scope.partitions.empty() ? usual_partitions(target) : scope.partitions;
       for (const LseRegime regime : scope.regimes) {
         for (const int count : partitions) {
           target.regime = regime;

@@ -51,7 +51,7 @@ struct HuntScope {
   DType partial = DType::f32;
   HuntMetric metric = HuntMetric::scaled_ulp;
   std::vector<LseRegime> regimes;
-  std::vector<int> partitions;  // empty: the kernel's smallest from 2, the one next to 37, the largest
+  std::vector<int> partitions;  // empty: the kernel's smallest from 2, a middle one (37 where there is), its largest
 };
 
 // Those of the scope that can be launched, kernel by kernel.
