@@ -1,6 +1,8 @@
 #include "fuzz/hunt_island.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <stdexcept>
 
 #include "fuzz/hunt_mutation.h"
@@ -15,6 +17,7 @@ constexpr std::uint64_t kGenerations = kIslandEvaluations / kRowsPerLaunch;
 static_assert(kGenerations * kRowsPerLaunch == kIslandEvaluations);
 constexpr std::size_t kRowParents = 8;
 constexpr std::size_t kColumnParents = 48;
+constexpr std::size_t kImmigrants = 4;
 constexpr std::uint32_t kSearchPurpose = 0x68756e74;
 constexpr std::uint32_t kRandomPurpose = 0x72616e64;
 
@@ -29,13 +32,26 @@ struct Column {
   std::vector<std::uint32_t> o;  // [P]
 };
 
+// Columns that evolve together. Roundings are nearly independent of each other, so changes to single values that help
+// one column alone mostly help it together, too.
+struct Pool {
+  std::vector<Column> columns;  // best first
+  Column tried;                 // whose values were changed one by one in the pool's last generation
+  std::vector<Column> helped;   // [P] the best of those changes; score -1: none was better than the column
+};
+
 class Search {
  public:
-  Search(const CaseSpec& spec, HuntMetric metric, PhiloxStream random)
-      : spec_(spec), evaluation_(spec, metric), random_(random), depth_(spec.ov_depth) {}
+  // How rows are compared: by their worst column, or by their worst one with a large first term, whose weights leave
+  // the most room for what the columns add.
+  enum class RowRank : std::uint8_t { any_column, large_first };
 
-  // Rows first: which weights err the most. Then the columns under the best row's weights, whose roundings are nearly
-  // independent of each other: with many partitions they weigh more, and get more of the evaluations.
+  Search(const CaseSpec& spec, HuntMetric metric, PhiloxStream random, RowRank rank)
+      : spec_(spec), evaluation_(spec, metric), random_(random), rank_(rank), depth_(spec.ov_depth) {}
+
+  // Rows first: which weights err the most. Then the columns under the best row's weights: with many partitions their
+  // roundings weigh more, and get more of the evaluations. Two pools take turns: columns that came along with the row,
+  // among them weights alone, and columns with one large term first, whose room the rows' scores do not show.
   std::optional<IslandResult> run(const std::atomic<bool>& stop) {
     const std::uint64_t row_generations = spec_.num_partitions <= 16 ? kGenerations * 3 / 4 : kGenerations / 4;
     start();
@@ -43,22 +59,28 @@ class Search {
       if (stop) return std::nullopt;
       if (generation < row_generations) {
         evolve_rows();
+      } else if (generation == row_generations) {
+        start_columns();
       } else {
-        if (columns_.empty()) take_columns();
-        evolve_columns();
+        evolve_columns(pools_[generation % 2]);
       }
     }
-    return IslandResult{{columns_.front().score, base_.lse, base_.mass, columns_.front().o}, evaluation_.outside()};
+    const Column& a = pools_[0].columns.front();
+    const Column& b = pools_[1].columns.front();
+    const Column& best = a.score >= b.score ? a : b;
+    return IslandResult{{best.score, base_.lse, base_.mass, best.o}, evaluation_.outside()};
   }
 
  private:
-  void start() {
-    std::vector<HuntRow> rows = draw_hunt_rows(spec_, random_.next_u64(), kRowsPerLaunch);
+  void start() { add_rows(drawn_rows(kRowsPerLaunch)); }
+
+  std::vector<HuntRow> drawn_rows(std::size_t count) {
+    std::vector<HuntRow> rows = draw_hunt_rows(spec_, random_.next_u64(), count);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (i % 2 == 1) sort_by_exponent(spec_, rows[i]);
       plant_columns(spec_, rows[i], random_);
     }
-    add_rows(std::move(rows));
+    return rows;
   }
 
   void add_rows(std::vector<HuntRow> rows) {
@@ -67,7 +89,10 @@ class Search {
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const auto from = scores.begin() + static_cast<std::ptrdiff_t>(r * depth_);
       ScoredRow scored{std::move(rows[r]), {from, from + static_cast<std::ptrdiff_t>(depth_)}, -1};
-      scored.best = *std::max_element(scored.scores.begin(), scored.scores.end());
+      for (std::size_t d = 0; d < depth_; ++d) {
+        if (rank_ == RowRank::any_column || is_large_first_column(d))
+          scored.best = std::max(scored.best, scored.scores[d]);
+      }
       added.push_back(std::move(scored));
     }
     // Newer rows win ties, so that a plateau is walked over.
@@ -79,11 +104,11 @@ class Search {
   }
 
   void evolve_rows() {
-    std::vector<HuntRow> children;
+    std::vector<HuntRow> children = drawn_rows(kImmigrants);
     while (children.size() < kRowsPerLaunch) {
       HuntRow child = rows_[random_.below(rows_.size())].row;
       const HuntRow& other = rows_[random_.below(rows_.size())].row;
-      if (random_.chance(1, 4)) cross_rows(spec_, child, other, random_);
+      if (random_.chance(1, 4) && spec_.lse != LseRegime::ties) cross_rows(spec_, child, other, random_);
       const std::uint64_t changes = 1 + random_.below(3);
       for (std::uint64_t i = 0; i < changes; ++i) mutate_weights(spec_, child, random_);
       // Half of the columns stay as they are: what they gain or lose is due to the weights.
@@ -96,37 +121,51 @@ class Search {
     add_rows(std::move(children));
   }
 
-  void take_columns() {
+  void start_columns() {
     base_ = rows_.front().row;
     std::vector<Column> columns;
-    for (std::size_t d = 0; d < depth_; ++d) {
-      Column column{rows_.front().scores[d], {}};
-      for (std::size_t p = 0; p < spec_.num_partitions; ++p) column.o.push_back(base_.o[p * depth_ + d]);
-      columns.push_back(std::move(column));
+    for (std::size_t d = 0; d < depth_; ++d) columns.push_back({rows_.front().scores[d], column_of(base_, d)});
+    keep(pools_[0], std::move(columns));
+    columns.clear();
+    HuntRow planted = base_;
+    while (columns.size() < depth_ * kRowsPerLaunch) {
+      plant_large_first(spec_, planted, 0, random_);
+      columns.push_back({-1, column_of(planted, 0)});
     }
-    keep_columns(std::move(columns));
+    score(columns);
+    keep(pools_[1], std::move(columns));
   }
 
-  void keep_columns(std::vector<Column> added) {
-    std::move(columns_.begin(), columns_.end(), std::back_inserter(added));
+  std::vector<std::uint32_t> column_of(const HuntRow& row, std::size_t d) const {
+    std::vector<std::uint32_t> o;
+    for (std::size_t p = 0; p < spec_.num_partitions; ++p) o.push_back(row.o[p * depth_ + d]);
+    return o;
+  }
+
+  static void keep(Pool& pool, std::vector<Column> added) {
+    std::move(pool.columns.begin(), pool.columns.end(), std::back_inserter(added));
     std::stable_sort(added.begin(), added.end(), [](const Column& a, const Column& b) { return a.score > b.score; });
     added.resize(std::min(added.size(), kColumnParents));
-    columns_ = std::move(added);
+    pool.columns = std::move(added);
   }
 
-  std::vector<std::uint32_t> child_column() {
-    std::vector<std::uint32_t> child = columns_[random_.below(columns_.size())].o;
-    const std::vector<std::uint32_t>& other = columns_[random_.below(columns_.size())].o;
-    const bool cross = random_.chance(1, 2);
-    if (cross) {
-      for (std::size_t p = 0; p < child.size(); p += 32) {
-        const std::uint32_t picks = random_.next_u32();
-        for (std::size_t i = 0; i < 32 && p + i < child.size(); ++i) {
-          if ((picks >> i & 1) != 0) child[p + i] = other[p + i];
-        }
-      }
+  // Most of the single changes that helped, at once; all of them in the first column of a generation.
+  std::vector<std::uint32_t> combined(const Pool& pool, bool all) {
+    std::vector<std::uint32_t> child = pool.tried.o;
+    for (std::size_t p = 0; p < child.size(); ++p) {
+      const bool take = random_.chance(7, 8) || all;
+      if (take && pool.helped[p].score >= 0) child[p] = pool.helped[p].o[p];
     }
-    const std::uint64_t changes = (cross ? 0 : 1) + random_.below(4);
+    return child;
+  }
+
+  std::vector<std::uint32_t> crossed(const Pool& pool) {
+    std::vector<std::uint32_t> child = pool.columns[random_.below(pool.columns.size())].o;
+    const std::vector<std::uint32_t>& other = pool.columns[random_.below(pool.columns.size())].o;
+    for (std::uint32_t& bits : child) {
+      if (random_.chance(1, 2)) bits = other[static_cast<std::size_t>(&bits - child.data())];
+    }
+    const std::uint64_t changes = random_.below(4);
     for (std::uint64_t i = 0; i < changes; ++i) {
       std::uint32_t& bits = child[random_.below(child.size())];
       bits = mutated_value(spec_.partial, bits, random_);
@@ -134,27 +173,54 @@ class Search {
     return child;
   }
 
-  void evolve_columns() {
+  // One launch: a row of combined columns, then half of the rows single changes to one column, the rest crossed ones.
+  void evolve_columns(Pool& pool) {
+    const std::size_t partitions = spec_.num_partitions;
+    const std::size_t first_trial = depth_;
+    const std::size_t first_crossed = depth_ * (1 + kRowsPerLaunch / 2);
+    const Column parent = pool.columns[random_.below(std::min<std::size_t>(4, pool.columns.size()))];
+    std::vector<Column> children(depth_ * kRowsPerLaunch);
+    const auto changed = [&](std::size_t i) { return (i - first_trial) % partitions; };
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      std::vector<std::uint32_t>& o = children[i].o;
+      if (i < first_trial && !pool.helped.empty()) {
+        o = combined(pool, i == 0);
+      } else if (i >= first_trial && i < first_crossed) {
+        o = parent.o;
+        o[changed(i)] = mutated_value(spec_.partial, o[changed(i)], random_);
+      } else {
+        o = crossed(pool);
+      }
+    }
+    score(children);
+    pool.tried = parent;
+    pool.helped.assign(partitions, {});
+    for (std::size_t i = first_trial; i < first_crossed; ++i) {
+      Column& best = pool.helped[changed(i)];
+      if (children[i].score > std::max(parent.score, best.score)) best = children[i];
+    }
+    keep(pool, std::move(children));
+  }
+
+  void score(std::vector<Column>& columns) {
     std::vector<HuntRow> rows(kRowsPerLaunch, base_);
-    std::vector<Column> children;
-    for (HuntRow& row : rows) {
-      for (std::size_t d = 0; d < depth_; ++d) {
-        children.push_back({-1, child_column()});
-        for (std::size_t p = 0; p < spec_.num_partitions; ++p) row.o[p * depth_ + d] = children.back().o[p];
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      for (std::size_t p = 0; p < spec_.num_partitions; ++p) {
+        rows[i / depth_].o[p * depth_ + i % depth_] = columns[i].o[p];
       }
     }
     const std::vector<double> scores = evaluation_.scores(rows);
-    for (std::size_t i = 0; i < children.size(); ++i) children[i].score = scores[i];
-    keep_columns(std::move(children));
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].score = scores[i];
   }
 
   CaseSpec spec_;
   HuntEvaluation evaluation_;
   PhiloxStream random_;
+  RowRank rank_;
   std::size_t depth_;
   std::vector<ScoredRow> rows_;  // best first
   HuntRow base_;                 // whose weights the columns are under
-  std::vector<Column> columns_;  // best first
+  std::array<Pool, 2> pools_;
 };
 
 std::optional<IslandResult> draw_only(const CaseSpec& spec, HuntMetric metric, PhiloxStream random,
@@ -186,7 +252,8 @@ std::optional<IslandResult> run_island(const HuntTarget& target, IslandKind kind
   if (kind == IslandKind::random) {
     return draw_only(*spec, target.metric, PhiloxStream(seed, kRandomPurpose, island), stop);
   }
-  return Search(*spec, target.metric, PhiloxStream(seed, kSearchPurpose, island)).run(stop);
+  const auto rank = island % 2 == 0 ? Search::RowRank::any_column : Search::RowRank::large_first;
+  return Search(*spec, target.metric, PhiloxStream(seed, kSearchPurpose, island), rank).run(stop);
 }
 
 }  // namespace lsecheck

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
+
+#include "properties/case_rows.h"
 
 namespace lsecheck {
 
@@ -77,12 +78,16 @@ bool is_empty_partition(const HuntRow& row, std::size_t p) {
   return row.lse[p] == -INFINITY || (!row.mass.empty() && row.mass[p] == 0);
 }
 
-// Every exponent moved by one amount, a mutation of the first one's.
-void shift_exponents(HuntRow& row, PhiloxStream& random) {
-  const std::size_t p = random.below(row.lse.size());
-  const float shift = mutated_float(row.lse[p], random) - row.lse[p];
+// Every exponent moved by one amount, so that one of them is a mutation of itself or anywhere in the regime's range.
+void shift_exponents(const CaseSpec& spec, HuntRow& row, PhiloxStream& random) {
+  const float x = row.lse[random.below(row.lse.size())];
+  const RegimeRange range = range_of(spec.lse);
+  const float anywhere = random.uniform_between(static_cast<float>(range.low), static_cast<float>(range.high));
+  const bool far = random.chance(1, 2);
+  const float near = mutated_float(x, random);
+  const float shift = (far ? in_exponent_form(spec, hunt_exponent_scale(spec), anywhere) : near) - x;
   if (!std::isfinite(shift)) return;
-  for (float& x : row.lse) x += shift;
+  for (float& exponent : row.lse) exponent += shift;
 }
 
 }  // namespace
@@ -106,7 +111,7 @@ void mutate_weights(const CaseSpec& spec, HuntRow& row, PhiloxStream& random) {
   if (kind == 0) {
     swap_partitions(spec, row, p, q);
   } else if (kind == 1 && spec.lse != LseRegime::ties) {
-    shift_exponents(row, random);
+    shift_exponents(spec, row, random);
   } else if (is_empty_partition(row, p)) {
     return;
   } else if (kind < 4 && !row.mass.empty()) {
@@ -131,27 +136,39 @@ void cross_rows(const CaseSpec& spec, HuntRow& row, const HuntRow& other, Philox
   if (!inside_regime(spec, hunt_exponent_scale(spec), row.lse)) row = before;
 }
 
+void plant_large_first(const CaseSpec& spec, HuntRow& row, std::size_t d, PhiloxStream& random) {
+  const float exponent_scale = hunt_exponent_scale(spec);
+  for (std::size_t p = 0; p < row.lse.size(); ++p) {
+    const float first = random.uniform_between(0x1p10F, 0x1p12F);
+    const float small = random.uniform_between(0.25F, 2);
+    float size = first;
+    if (p > 0 && std::isfinite(row.lse[p]) && std::isfinite(row.lse[0])) {
+      const double below = log2_units(spec, exponent_scale, row.lse[0]) - log2_units(spec, exponent_scale, row.lse[p]);
+      size = std::ldexp(small, static_cast<int>(std::clamp(below, -10.0, 11.0)));
+    }
+    value_at(spec, row, p, d) = round_to_nearest_even(spec.partial, static_cast<double>(size));
+  }
+}
+
 void plant_columns(const CaseSpec& spec, HuntRow& row, PhiloxStream& random) {
   const std::size_t n = row.lse.size();
   for (std::size_t d = 0; d < spec.ov_depth; ++d) {
     const std::size_t alone = random.below(n);
-    const float first = random.uniform_between(0x1p8F, 0x1p10F);
-    for (std::size_t p = 0; p < n; ++p) {
-      const float small = random.uniform_between(0.25F, 2);
-      std::uint32_t& bits = value_at(spec, row, p, d);
-      switch (d % 4) {
-        case 0:  // as drawn
-          break;
-        case 1:
-          bits = p == alone ? round_to_nearest_even(spec.partial, static_cast<double>(small)) : 0;
-          break;
-        case 2:
-          bits = round_to_nearest_even(spec.partial, static_cast<double>(p == 0 ? first : small));
-          break;
-        default:
-          bits &= ~sign_bit(spec.partial);
-          break;
-      }
+    const auto size = static_cast<double>(random.uniform_between(1, 2));
+    switch (d % 4) {
+      case 0:  // as drawn
+        break;
+      case 1:
+        for (std::size_t p = 0; p < n; ++p) {
+          value_at(spec, row, p, d) = p == alone ? round_to_nearest_even(spec.partial, size) : 0;
+        }
+        break;
+      case 2:
+        plant_large_first(spec, row, d, random);
+        break;
+      default:
+        for (std::size_t p = 0; p < n; ++p) value_at(spec, row, p, d) &= ~sign_bit(spec.partial);
+        break;
     }
   }
 }

@@ -21,6 +21,12 @@ void cross_rows(const CaseSpec& spec, HuntRow& row, const HuntRow& other, Philox
 // Puts structured columns among the drawn ones, three in four: a weight alone; one large term first, on which every
 // later term is rounded at full size; terms of one sign.
 void plant_columns(const CaseSpec& spec, HuntRow& row, PhiloxStream& random);
+constexpr bool is_large_first_column(std::size_t d) {
+  return d % 4 == 2;
+}
+
+// Column d with one large term first; the later terms are small after their weights, as far as values may be large.
+void plant_large_first(const CaseSpec& spec, HuntRow& row, std::size_t d, PhiloxStream& random);
 
 // Partitions in descending order of exponent: early large sums meet the most roundings.
 void sort_by_exponent(const CaseSpec& spec, HuntRow& row);

@@ -22,30 +22,6 @@ constexpr std::array<ValueRegime, 4> kValues{ValueRegime::normal, ValueRegime::c
                                              ValueRegime::one_hot};
 constexpr std::array<MassRegime, 2> kMasses{MassRegime::near_one, MassRegime::counts};
 
-// In log2 units. low, high and spread hold what lse_regimes.cpp draws, and the rounding into another exponent form;
-// attention's are the limits of every hunt.
-struct Range {
-  double low, high, least_spread, spread;
-};
-Range range_of(LseRegime regime) {
-  switch (regime) {
-    case LseRegime::narrow:
-      return {-10, 10, 0, 4};
-    case LseRegime::dominant:
-      return {-10, 50, 4, 44};
-    case LseRegime::ties:
-      return {-12.5, 13.5, 0, 8.5};
-    default:
-      return {-100, 100, 0, 100};
-  }
-}
-
-double log2_units(const CaseSpec& spec, float exponent_scale, float x) {
-  constexpr double kLog2e = 0x1.71547652b82fep+0;
-  const double factor = spec.exponent == ExponentForm::natural ? kLog2e : static_cast<double>(exponent_scale);
-  return static_cast<double>(x) * factor;
-}
-
 // The smallest from 2, the largest, and between them the one next to 37, which production launches most where it is off
 // the ladder, or to half the largest.
 std::vector<int> usual_partitions(HuntTarget target) {
@@ -139,8 +115,27 @@ float hunt_exponent_scale(const CaseSpec& spec) {
   return 0x1.715476p+0F / std::sqrt(static_cast<float>(spec.ov_depth));
 }
 
+RegimeRange range_of(LseRegime regime) {
+  switch (regime) {
+    case LseRegime::narrow:
+      return {-10, 10, 0, 4};
+    case LseRegime::dominant:
+      return {-10, 50, 4, 44};
+    case LseRegime::ties:
+      return {-12.5, 13.5, 0, 8.5};
+    default:
+      return {-100, 100, 0, 100};
+  }
+}
+
+double log2_units(const CaseSpec& spec, float exponent_scale, float x) {
+  constexpr double kLog2e = 0x1.71547652b82fep+0;
+  const double factor = spec.exponent == ExponentForm::natural ? kLog2e : static_cast<double>(exponent_scale);
+  return static_cast<double>(x) * factor;
+}
+
 bool inside_regime(const CaseSpec& spec, float exponent_scale, std::span<const float> lse) {
-  const Range range = range_of(spec.lse);
+  const RegimeRange range = range_of(spec.lse);
   double low = INFINITY, high = -INFINITY;
   for (const float x : lse) {
     if (x == -INFINITY) continue;

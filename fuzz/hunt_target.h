@@ -60,8 +60,17 @@ std::vector<HuntTarget> hunt_targets(const HuntScope& scope);
 // What ExponentForm::scaled multiplies by in a hunt: production's factor for the depth; 1 for other forms.
 float hunt_exponent_scale(const CaseSpec& spec);
 
-// Whether the exponents (in the spec's form) keep to the regime: its range, its spread, equal or integer-spaced ones
-// in ties.
+// An exponent in the spec's form in log2 units; exponent_scale as above.
+double log2_units(const CaseSpec& spec, float exponent_scale, float x);
+
+// Where the exponents of a regime lie, in log2 units: what lse_regimes.cpp draws, and room for the rounding into
+// another exponent form; attention's are the limits of every hunt.
+struct RegimeRange {
+  double low, high, least_spread, spread;
+};
+RegimeRange range_of(LseRegime regime);
+
+// Whether the exponents (in the spec's form) keep to the regime's range.
 bool inside_regime(const CaseSpec& spec, float exponent_scale, std::span<const float> lse);
 
 // One attempt at every column: [P] exponents in the target's form, [P] masses or none, [P, ov_depth] value bits.
