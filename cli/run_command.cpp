@@ -18,6 +18,7 @@
 #include "cli/progress_line.h"
 #include "cli/quantities.h"
 #include "cli/terminal.h"
+#include "fuzz/committed_worst.h"
 #include "kernels/sfu/sfu.h"
 #include "properties/run_case.h"
 #include "properties/runner.h"
@@ -143,6 +144,14 @@ void check_memory(const RunConfig& config, std::uint64_t limit) {
   }
 }
 
+// The hunter's finds come first: what ever was worst is looked at in every run on the CPU that holds accuracy.
+RunResults replayed_worst_cases(const RunConfig& config) {
+  const bool accuracy = matching_laws(config.law_glob).front()->id == LawId::accuracy;
+  const bool anew = config.first_case == 0 && config.earlier_failures == 0;
+  if (!accuracy || !anew || backend_in_use() != Backend::cpu) return {};
+  return replay_worst_cases(committed_worst_cases(), config.limits.kernels, config.failure_directory).results;
+}
+
 // device_failed: the run ends early, with the batches before.
 StoredRun execute(RunConfig config, const RunCommandOptions& options, bool& device_failed) {
   StoredRun run;
@@ -159,6 +168,8 @@ StoredRun execute(RunConfig config, const RunCommandOptions& options, bool& devi
   ProgressLine line;
   const auto started = std::chrono::steady_clock::now();
   RunEnd end = RunEnd::out_of_time;
+  const RunResults worst = replayed_worst_cases(config);
+  if (!worst.failures.empty()) sink.commit(worst, 0);
   try {
     end = run_cases(config, sink, [&](const RunProgress& progress) {
       if (!line.due()) return;
