@@ -5,9 +5,11 @@
 #include <string>
 
 #include "cli/bench_cuda.h"
+#include "cli/bench_hunt.h"
 #include "cli/bench_reference.h"
 #include "cli/bench_seconds.h"
 #include "cli/commands.h"
+#include "fuzz/hunt_island.h"
 #include "kernels/simt/device_api.h"
 #include "properties/case_expand.h"
 #include "properties/run_case.h"
@@ -16,6 +18,8 @@ namespace lsecheck::cli {
 namespace {
 
 struct BenchOptions {
+  bool hunt = false;
+  std::uint64_t evaluations = 2 * kIslandEvaluations;
   std::string backend = "cpu";
   int num_partitions = 37;
   int ov_depth = 128;
@@ -59,6 +63,7 @@ double shuffle_seconds(const BenchOptions& options) {
 }
 
 void bench(const BenchOptions& options) {
+  if (options.hunt) return bench_hunt(options.evaluations);
   if (options.backend == "cuda") return bench_cuda(options.repeats);
   const double lockstep = executor_seconds(options, Schedule::lockstep);
   const double random = executor_seconds(options, Schedule::random);
@@ -96,6 +101,16 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--repeats", options->repeats, "timed runs, of which the median counts")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  CLI::Option* const hunt =
+      command->add_flag("--hunt", options->hunt,
+                        "measure the worst-case hunter instead: against random rows, and the share of the bound");
+  command
+      ->add_option("--evaluations", options->evaluations,
+                   "row-heads of each hunt, and as many random ones; rounded up to whole restarts of 4096")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32))
+      ->capture_default_str()
+      ->needs(hunt);
   command->callback([options] { bench(*options); });
 }
 

@@ -148,6 +148,33 @@ constexpr CommandLine kCommandLines[] = {
     {"CheckMissingFile", "check no-such.safetensors", 2, "^$", "no-such.safetensors"},
 
     {"BenchWithoutGpu", "bench --backend cuda", 4, "^$", "bench --backend cuda: .*; use --backend cpu"},
+    {"Hunt",
+     "hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --evaluations 1 --into w --jobs 2 && "
+     "cat w/*.txt",
+     0,
+     "mha_splitk_reduce +log2 +narrow +2 +4096 +[0-9.]+\nmha_splitk_reduce +natural .*\nlsecheck-worst format=1 "
+     ".*case "},
+    {"HuntIsTheSameOnAnyJobsAndResumed",
+     "hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --evaluations 8192 --into a --jobs 1 >/dev/null "
+     "&& "
+     "lsecheck hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --evaluations 4096 --into b >/dev/null "
+     "&& "
+     "lsecheck hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --evaluations 8192 --into b --jobs 3 "
+     "--resume >/dev/null && diff -r a b",
+     0, "^$"},
+    {"HuntResumedWithAnotherSeed",
+     "hunt --kernel mha_splitk_reduce --partitions 2 --regime ties --evaluations 1 --into w >/dev/null && "
+     "lsecheck hunt --kernel mha_splitk_reduce --partitions 2 --regime ties --seed 2 --into w --resume",
+     2, "", "--resume: w/mha_splitk_reduce.f32.f32.txt was hunted with --seed 1"},
+    {"HuntInADamagedFolder",
+     "hunt --kernel mha_splitk_reduce --partitions 2 --regime ties --evaluations 1 --into w >/dev/null && "
+     "sed -i s/P=2/P=3/ w/*.txt && lsecheck hunt --kernel mha_splitk_reduce --partitions 2 --into w",
+     2, "", "w/mha_splitk_reduce.f32.f32.txt: line [0-9]+: "},
+    {"HuntNoSuchKernel", "hunt --kernel 'nope*'", 2, "^$", "--kernel: no kernel matches 'nope\\*'"},
+    {"HuntNoSuchShape", "hunt --kernel 'fa4_ws*' --partitions 37 --into w", 2, "^$", "--partitions: no kernel that"},
+    {"HuntUnknownRegime", "hunt --regime policy", 2, "^$", "--regime: policy not in .*narrow"},
+    {"HuntBadSeed", "hunt --seed tomorrow", 2, "^$", "--seed: 'tomorrow' is not a number"},
+    {"HuntIntoAFile", "hunt --kernel mha_splitk_reduce --into /dev/null", 4, "", "/dev/null"},
     {"CalibrateWithoutGpu", "calibrate --out d.txt", 4, "^$", "calibrate: .*; it needs an NVIDIA GPU"},
     {"CalibrateHelp", "calibrate --help", 0, "2\\^32 inputs.*--out.*4 no usable device"},
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -15,8 +15,10 @@
 #include "cli/coverage_gaps.h"
 #include "cli/cuda_device.h"
 #include "cli/exit_codes.h"
+#include "cli/progress_line.h"
 #include "cli/quantities.h"
 #include "cli/terminal.h"
+#include "fuzz/committed_worst.h"
 #include "kernels/sfu/sfu.h"
 #include "properties/run_case.h"
 #include "properties/runner.h"
@@ -142,31 +144,13 @@ void check_memory(const RunConfig& config, std::uint64_t limit) {
   }
 }
 
-// A line that is rewritten on a terminal, a plain line now and then elsewhere. Standard error, so that results can be
-// piped.
-class ProgressLine {
- public:
-  explicit ProgressLine(std::uint64_t total) : total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
-
-  void show(const RunProgress& progress) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(15'000))) return;
-    last_ = now;
-    const double seconds = std::chrono::duration<double>(now - started_).count();
-    fmt::print(stderr, "{}{} / {} cases, {} failures, {:.0f} cases/s{}", terminal_ ? "\r" : "", progress.next_case,
-               total_, progress.failures, static_cast<double>(progress.cases) / seconds, terminal_ ? "" : "\n");
-    std::fflush(stderr);
-  }
-  void end() const {
-    if (terminal_) fmt::print(stderr, "\r{:70}\r", "");
-  }
-
- private:
-  std::uint64_t total_;
-  bool terminal_;
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point last_ = started_;
-};
+// The hunter's finds come first: what ever was worst is looked at in every run on the CPU that holds accuracy.
+RunResults replayed_worst_cases(const RunConfig& config) {
+  const bool accuracy = matching_laws(config.law_glob).front()->id == LawId::accuracy;
+  const bool anew = config.first_case == 0 && config.earlier_failures == 0;
+  if (!accuracy || !anew || backend_in_use() != Backend::cpu) return {};
+  return replay_worst_cases(committed_worst_cases(), config.limits.kernels, config.failure_directory).results;
+}
 
 // device_failed: the run ends early, with the batches before.
 StoredRun execute(RunConfig config, const RunCommandOptions& options, bool& device_failed) {
@@ -181,10 +165,18 @@ StoredRun execute(RunConfig config, const RunCommandOptions& options, bool& devi
   }
   MemorySink memory(run);
   ResultSink& sink = store ? static_cast<ResultSink&>(*store) : memory;
-  ProgressLine line(config.cases);
+  ProgressLine line;
+  const auto started = std::chrono::steady_clock::now();
   RunEnd end = RunEnd::out_of_time;
+  const RunResults worst = replayed_worst_cases(config);
+  if (!worst.failures.empty()) sink.commit(worst, 0);
   try {
-    end = run_cases(config, sink, [&](const RunProgress& progress) { line.show(progress); });
+    end = run_cases(config, sink, [&](const RunProgress& progress) {
+      if (!line.due()) return;
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+      line.show(fmt::format("{} / {} cases, {} failures, {:.0f} cases/s", progress.next_case, config.cases,
+                            progress.failures, static_cast<double>(progress.cases) / seconds));
+    });
   } catch (const cuda::DeviceError& error) {
     line.end();
     fmt::print(stderr, "lsecheck: stopped by the device, what was computed before is kept: {}{}{}\n", error.what(),
