@@ -3,14 +3,19 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <stdexcept>
 #include <string>
 
+#include "fuzz/worst_case.h"
+#include "fuzz/worst_replay.h"
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
 #include "properties/case_limits.h"
 #include "properties/philox.h"
 #include "properties/token.h"
 #include "properties/whole_file.h"
+#include "reference/certified_reference.h"
 
 // Everything that reads what others wrote, fed with valid input after a few random edits: it must answer, with a value
 // that holds together or with its typed error. The quick form; the same edits every time.
@@ -95,6 +100,36 @@ TEST(ParserMutation, CaseFilesLoadWholeOrNotAtAll) {
   }
   EXPECT_LT(loaded, 1'000) << "most edits of the header must be noticed";
   std::filesystem::remove(path);
+}
+
+TEST(ParserMutation, WorstCasesParseToWhatTheyPrintOrNotAtAll) {
+  PhiloxStream random(1, kPurpose, 2);
+  WorstCase worst;
+  worst.target.kernel = KernelId::mha_splitk_reduce;
+  worst.target.num_partitions = 3;
+  worst.variant = "runtime";
+  worst.ov_depth = 32;
+  worst.value = 2.5;
+  worst.lse = {0.5F, -3.25F, 1};
+  worst.mass = {1, 2, 3.5F};
+  worst.o = {0x3f800001, 0xbf000000, 0x40000003};
+  const std::string valid = format_worst_case(worst);
+  const auto reference = make_certified_reference();
+  int accepted = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    try {
+      const WorstCase parsed = parse_worst_case(mutated(valid, random));
+      const std::string printed = format_worst_case(parsed);
+      EXPECT_EQ(format_worst_case(parse_worst_case(printed)), printed);
+      // Whatever was accepted can be run, or said not to be launchable; no number makes the kernel leave its contract.
+      if (++accepted % 16 != 0) continue;
+      const auto replayed = replay(parsed, *reference);
+      EXPECT_FALSE(replayed && replayed->failure) << printed;
+    } catch (const std::invalid_argument& refusal) {
+      EXPECT_STRNE(refusal.what(), "");
+    }
+  }
+  EXPECT_GT(accepted, 100);
 }
 
 }  // namespace
