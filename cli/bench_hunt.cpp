@@ -40,7 +40,6 @@ HuntScope all_kernels(HuntMetric metric) {
   return scope;
 }
 
-// Production's exponent form at the kernel's middle or largest partition count, where roundings add up.
 void print_against_random(std::uint64_t islands) {
   fmt::print("largest scaled_ulp of {} row-heads, f32 <- f32, sfu h200\n\n{:<36}{:<9}{:<11}{:>5}{:>10}{:>10}{:>8}\n",
              islands * kIslandEvaluations, "kernel", "exponent", "regime", "P", "random", "hunted", "ratio");
