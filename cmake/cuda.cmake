@@ -63,28 +63,35 @@ function(lsecheck_nvcc_object name source)
   set(cuda_objects ${cuda_objects} ${CMAKE_BINARY_DIR}/${object} PARENT_SCOPE)
 endfunction()
 
-# lsecheck_cuda_kernel(NAME SHARDS): kernels/cuda/NAME_shard.cu, compiled once per shard of its instantiation table
-# (kernels/cuda/compiled_kernels.h); the host learns their number as LSECHECK_<NAME>_SHARDS. Also the PTX of the whole
-# table for one chip, which a test reads: it takes seconds, and tells most of what the machine code would.
-function(lsecheck_cuda_kernel name shards)
+# lsecheck_cuda_ptx(PTX NAME ARCH): the PTX of NAME's whole table for one chip as PTX.ptx, which a test reads: it takes
+# seconds, and tells most of what the machine code would.
+function(lsecheck_cuda_ptx ptx name arch)
   set(source ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}_shard.cu)
-  math(EXPR last "${shards} - 1")
-  foreach(shard RANGE ${last})
-    lsecheck_nvcc_object(${name}_shard_${shard} ${source} -DLSECHECK_SHARD=${shard} -DLSECHECK_SHARDS=${shards})
-  endforeach()
-  set(ptx cuda/${name}.ptx)
+  set(ptx cuda/${ptx}.ptx)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/${ptx}
-    COMMAND ${nvcc} ${cuda_common_flags} -arch=compute_90 -DLSECHECK_SHARD=0 -DLSECHECK_SHARDS=1
+    COMMAND ${nvcc} ${cuda_common_flags} -arch=compute_${arch} -DLSECHECK_SHARD=0 -DLSECHECK_SHARDS=1
       -MD -MF ${ptx}.d -MT ${ptx} -ptx ${source} -o ${ptx}
     WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
     DEPENDS ${source}
     DEPFILE ${CMAKE_BINARY_DIR}/${ptx}.d
-    COMMENT "nvcc ${name}.ptx"
+    COMMENT "nvcc ${ptx}"
     VERBATIM)
+  set(cuda_ptx ${cuda_ptx} ${CMAKE_BINARY_DIR}/${ptx} PARENT_SCOPE)
+endfunction()
+
+# lsecheck_cuda_kernel(NAME SHARDS): kernels/cuda/NAME_shard.cu, compiled once per shard of its instantiation table
+# (kernels/cuda/compiled_kernels.h); the host learns their number as LSECHECK_<NAME>_SHARDS.
+function(lsecheck_cuda_kernel name shards)
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    lsecheck_nvcc_object(${name}_shard_${shard} ${CMAKE_SOURCE_DIR}/kernels/cuda/${name}_shard.cu
+      -DLSECHECK_SHARD=${shard} -DLSECHECK_SHARDS=${shards})
+  endforeach()
+  lsecheck_cuda_ptx(${name} ${name} 90)
   string(TOUPPER ${name} upper)
   set(cuda_objects ${cuda_objects} PARENT_SCOPE)
-  set(cuda_ptx ${cuda_ptx} ${CMAKE_BINARY_DIR}/${ptx} PARENT_SCOPE)
+  set(cuda_ptx ${cuda_ptx} PARENT_SCOPE)
   set(cuda_shard_definitions ${cuda_shard_definitions} LSECHECK_${upper}_SHARDS=${shards} PARENT_SCOPE)
 endfunction()
 
@@ -115,8 +122,9 @@ message(STATUS "CUDA kernels: nvcc ${nvcc_version}, sm_${arch_text}")
 # -fmad=false -ftz=false -prec-div=true: the source is the order of operations, as for the host (compile_options.cmake).
 # The host's build instantiates the same templates for the executor: nvcc's stubs of them, of the same names, must not
 # leave their objects (the default since 13.0).
-set(cuda_common_flags -std=c++20 -O3 --static-global-template-stub=true -fmad=false -ftz=false -prec-div=true -prec-sqrt=true --expt-relaxed-constexpr
-  -Werror all-warnings -Xcompiler=-Wall,-Wextra,-ffp-contract=off,-march=x86-64-v3 -I${CMAKE_SOURCE_DIR})
+set(cuda_common_flags -std=c++20 -O3 --static-global-template-stub=true -fmad=false -ftz=false -prec-div=true
+  -prec-sqrt=true --expt-relaxed-constexpr -Werror all-warnings
+  -Xcompiler=-Wall,-Wextra,-ffp-contract=off,-march=x86-64-v3 -I${CMAKE_SOURCE_DIR})
 set(cuda_flags ${cuda_common_flags} --resource-usage --compress-mode=size)
 foreach(arch IN LISTS cuda_archs)
   list(APPEND cuda_flags -gencode arch=compute_${arch},code=sm_${arch})
@@ -141,6 +149,7 @@ lsecheck_cuda_kernel(fa4_fast 2)
 lsecheck_cuda_kernel(mla 4)
 lsecheck_cuda_kernel(mha 1)
 lsecheck_cuda_kernel(fa4_ws 2)
+lsecheck_cuda_ptx(fa4_ws_100a fa4_ws 100a)  # its tensor memory
 
 set_source_files_properties(${cuda_objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 target_sources(lsecheck_kernels PRIVATE ${cuda_objects})

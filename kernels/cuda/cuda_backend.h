@@ -53,10 +53,11 @@ class DeviceError : public std::runtime_error {
 // "fa4_splitk_combine<bf16, bf16, 128, 37>" of every kernel in the fat binary; empty in a build without CUDA kernels.
 std::vector<std::string> compiled_kernels();
 
-// Copies the buffers to the device, runs the variant as the consumer of a programmatic dependent launch, copies the
-// output back. kernel: the registered name. A changed input or a byte written around the output is a fault; trouble
-// with the device throws DeviceError, as does a launch that takes longer than launch_time_limit() (launch_deadline.h).
-// Any number of threads may call it at once. row_offsets: of ragged variants, whose partials are padded (mla_launch.h).
+// Copies the buffers to the device, runs the variant (as the consumer of a programmatic dependent launch, where it
+// waits as one), copies the output back. kernel: the registered name. A changed input or a byte written around the
+// output is a fault; trouble with the device throws DeviceError, as does a launch that takes longer than
+// launch_time_limit() (launch_deadline.h). Any number of threads may call it at once. row_offsets: of ragged variants,
+// whose partials are padded (mla_launch.h).
 std::optional<simt::Fault> launch(std::string_view kernel, const CombineShape& shape, const KernelVariant& variant,
                                   const CombineBuffers& buffers, std::span<const std::uint32_t> row_offsets = {});
 

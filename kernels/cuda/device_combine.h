@@ -35,6 +35,8 @@ struct DeviceCombine {
 // the fat binary.
 DeviceCombine on_device(std::string_view kernel, const CombineShape& shape, const KernelVariant& variant);
 
+// The launch of a kernel that waits for nothing: it starts when what stands before it in the stream has ended.
+// shared_bytes: of dynamic shared memory.
 void enqueue(const DeviceCombine& combine, dim3 grid, unsigned threads, std::size_t shared_bytes, void** arguments,
              cudaStream_t stream);
 

@@ -134,6 +134,19 @@ LSECHECK_KERNEL void fa4_ws_level2_kernel(Fa4WsInputs inputs, Out* output) {
   if (warpgroup == 0) fa4_ws_store_output<Tile, Out>(o, output, inputs.rows_heads);
 }
 
+// Level 1 of one of two warpgroups, on its own columns of tensor memory. kWarpgroup is static so that the columns are:
+// where threads keep them in registers, a place that is not known would move them to local memory.
+template <class Tile, class Carve, unsigned kWarpgroup>
+LSECHECK_DEVICE MaxSum fa4_ws_level1_of_two(const Fa4WsInputs& inputs, const DynamicShared& memory,
+                                            TensorMemory<2 * Tile::kDepth>& o_tmem, float (&band)[Tile::kOwnCols]) {
+  constexpr unsigned kFirstColumn = kWarpgroup * Tile::kDepth;
+  const unsigned p = threadIdx.x / Tile::kRows;  // kMPack of them to a warpgroup
+  fa4_ws_fill_tensor_memory<Tile>(inputs, p, o_tmem, kFirstColumn);
+  return fa4_ws_level1_combine<Tile>(o_tmem, kFirstColumn, fa4_ws_load_max_sum(inputs, fa4_ws_row<Tile>(), p),
+                                     inputs.exponent, kWarpgroup, Carve::stage(memory, kWarpgroup),
+                                     Carve::max_sum(memory, kWarpgroup), band);
+}
+
 // P = 2 * kMPack: partition w * kMPack + g is partition g of warpgroup w.
 template <class Tile, class Out>
 LSECHECK_KERNEL void fa4_ws_two_level_kernel(Fa4WsInputs inputs, Out* output) {
@@ -142,13 +155,9 @@ LSECHECK_KERNEL void fa4_ws_two_level_kernel(Fa4WsInputs inputs, Out* output) {
   LSECHECK_DYNAMIC_SHARED(memory, Carve::kBytes);
   TensorMemory<2 * Tile::kDepth> o_tmem(2 * kWarpgroupThreads);
   const unsigned warpgroup = threadIdx.x / kWarpgroupThreads;
-  const unsigned p = threadIdx.x / Tile::kRows;  // kMPack of them to a warpgroup
-  const unsigned first_column = warpgroup * Tile::kDepth;
-  fa4_ws_fill_tensor_memory<Tile>(inputs, p, o_tmem, first_column);
   float band[Tile::kOwnCols];
-  const MaxSum of_warpgroup = fa4_ws_level1_combine<Tile>(
-      o_tmem, first_column, fa4_ws_load_max_sum(inputs, fa4_ws_row<Tile>(), p), inputs.exponent, warpgroup,
-      Carve::stage(memory, warpgroup), Carve::max_sum(memory, warpgroup), band);
+  const MaxSum of_warpgroup = warpgroup == 0 ? fa4_ws_level1_of_two<Tile, Carve, 0>(inputs, memory, o_tmem, band)
+                                             : fa4_ws_level1_of_two<Tile, Carve, 1>(inputs, memory, o_tmem, band);
   o_tmem.release(2 * kWarpgroupThreads);
   const auto o = Carve::output(memory);
   fa4_ws_level2_reduce_scatter_write<Tile, Out, false>(
