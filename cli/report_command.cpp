@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/coverage_gaps.h"
 #include "cli/terminal.h"
-#include "reports/file_output.h"
+#include "properties/whole_file.h"
 #include "reports/html_report.h"
 #include "reports/json_report.h"
 #include "reports/markdown_report.h"

@@ -20,7 +20,7 @@
 #include "kernels/sfu/sfu.h"
 #include "properties/run_case.h"
 #include "properties/runner.h"
-#include "reports/file_output.h"
+#include "properties/whole_file.h"
 #include "reports/json_report.h"
 #include "reports/result_store.h"
 #include "reports/terminal_report.h"

@@ -8,8 +8,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "properties/whole_file.h"
 #include "reports/context_fields.h"
-#include "reports/file_output.h"
 #include "reports/store_error.h"
 
 namespace lsecheck {
@@ -36,7 +36,7 @@ void create_empty_file(const fs::path& path) {
   if (errno == EEXIST) {
     refuse(path, "exists already: continue it with --resume, delete it, or choose another --db");
   }
-  throw StoreError(StoreError::Kind::environment, "cannot create " + path.string() + ": " + describe_errno(errno));
+  throw StoreError(StoreError::Kind::environment, "cannot create " + path.string() + ": " + describe_write_error(errno));
 }
 
 void require_store_file(const fs::path& path) {
