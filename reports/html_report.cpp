@@ -66,6 +66,12 @@ std::string failure_section(const StoredRun& run) {
   return text;
 }
 
+std::string replay_section(const RunResults& results) {
+  std::string items;
+  for (const std::string& line : replay_lines(results)) items += "<li>" + escape(line) + "</li>";
+  return items.empty() ? "" : "<h2>Old failures that are not mended</h2>\n<ul>" + items + "</ul>\n";
+}
+
 std::string accuracy_section(const std::vector<AccuracyLine>& lines, bool by_regime) {
   std::vector<std::string> header{"kernel", "variant", "types", "unit"};
   if (by_regime) header.emplace_back("LSE regime");
@@ -169,7 +175,8 @@ std::string law_section(const RunResults& results) {
 std::string html_report(const StoredRun& run, const std::vector<std::string>& not_covered) {
   const AccuracyTable table = accuracy_table(run.results);
   return html::page("lsecheck: " + verdict_word(run),
-                    header_section(run, not_covered) + failure_section(run) + accuracy_section(table.lines, false) +
+                    header_section(run, not_covered) + failure_section(run) + replay_section(run.results) +
+                        accuracy_section(table.lines, false) +
                         worst_case_section(run.context, table.lines) + law_section(run.results) +
                         accuracy_section(table.regimes, true) + histogram_section(table.lines));
 }

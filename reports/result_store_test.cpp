@@ -210,11 +210,39 @@ TEST(ResultStoreTest, ForeignFilesAreRefusedWithOneLine) {
   run_sql(directory / "other.db", "CREATE TABLE t(x)");
   expect_store_error(read(directory / "other.db"), kUnreadable, {"other.db is an SQLite file but no lsecheck"});
   write_run(directory / "newer.db", 3, 3);
-  run_sql(directory / "newer.db", "PRAGMA user_version = 2");
-  expect_store_error(read(directory / "newer.db"), kUnreadable,
-                     {"newer.db has store schema 2, this lsecheck reads schema 1", "use the lsecheck that wrote it"});
+  run_sql(directory / "newer.db", "PRAGMA user_version = 3");
+  expect_store_error(
+      read(directory / "newer.db"), kUnreadable,
+      {"newer.db has store schema 3, this lsecheck reads schemas 1 to 2", "use the lsecheck that wrote it"});
   expect_store_error(store_error_of([&] { ResultStore::resume(directory / "newer.db", sample_context()); }),
-                     kUnreadable, {"store schema 2"});
+                     kUnreadable, {"store schema 3"});
+}
+
+// What lsecheck wrote before shards, charts and replays: kept in the tree as it was written.
+TEST(ResultStoreTest, SchemaOneIsReadAndNotContinued) {
+  const TemporaryDirectory directory;
+  for (const char* name : {"schema1.db", "schema1_without_reference.db"}) {
+    const fs::path path = directory / name;
+    fs::copy_file(fs::path(LSECHECK_SOURCE_DIR "/reports/testdata") / name, path);
+    const StoredRun run = load_result_store(path);
+    EXPECT_EQ(run.context.shard, "1/1");
+    EXPECT_EQ(run.context.reference, std::string(name) == "schema1.db" ? "certified" : "exact");
+    EXPECT_EQ(run.results.totals.cases, 3u);
+    EXPECT_EQ(run.results.stats.size(), 3u);
+    EXPECT_TRUE(run.results.charts.empty());
+    expect_store_error(store_error_of([&] { ResultStore::resume(path, run.context); }), kUnreadable,
+                       {"has store schema 1, which is read but not continued", "--db"});
+  }
+}
+
+TEST(ResultStoreTest, AMergeOfUnfinishedShardsIsNotContinued) {
+  const TemporaryDirectory directory;
+  {
+    ResultStore store = ResultStore::create(directory / "run.db", sample_context());
+    store.commit(sample_batch(0, 8), 5);
+  }
+  expect_store_error(store_error_of([&] { ResultStore::resume(directory / "run.db", sample_context()); }), kUnreadable,
+                     {"merge of unfinished shards", "merge them again"});
 }
 
 TEST(ResultStoreTest, EditedContentIsNoticed) {

@@ -32,7 +32,9 @@ const Table& progress_table();  // a single row
 const Table& stat_table();
 const Table& law_table();
 const Table& coverage_table();
+const Table& chart_table();
 const Table& failure_table();
+const Table& replay_table();
 
 using Row = std::vector<Cell>;
 
@@ -50,15 +52,19 @@ Row row_of(const Progress& progress);
 Row row_of(const StatKey& key, const StatRow& row);
 Row row_of(const LawKey& key, const LawRow& row);
 Row row_of(const std::string& coverage_class, std::uint64_t cases);
+Row row_of(const ChartKey& key, const ChartRow& row);
 Row row_of(const Failure& failure);
+Row row_of(const Replay& replay);
 
 // The inverses. Rows have their table's columns and types; std::invalid_argument says what else is wrong.
-RunContext context_of(const std::vector<Row>& rows);
+RunContext context_of(const std::vector<Row>& rows, int schema);
 Progress progress_of(const Row& row);
 std::pair<StatKey, StatRow> stat_of(const Row& row);
 std::pair<LawKey, LawRow> law_of(const Row& row);
 std::pair<std::string, std::uint64_t> coverage_of(const Row& row);
+std::pair<ChartKey, ChartRow> chart_of(const Row& row);
 Failure failure_of(const Row& row);
+Replay replay_of(const Row& row);
 
 // 64-bit FNV-1a over the table's name and the cells, lengths included.
 std::uint64_t row_digest(const Table& table, const Row& row);

@@ -1,0 +1,108 @@
+#include "cli/run_execution.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "cli/cuda_device.h"
+#include "properties/replay_case.h"
+#include "reports/result_store.h"
+
+namespace lsecheck::cli {
+namespace {
+
+// Keeps the results of a run without a store.
+class MemorySink final : public ResultSink {
+ public:
+  explicit MemorySink(StoredRun& run) : run_(run) {}
+  void commit(const RunResults& batch, std::uint64_t next_case_index) override {
+    run_.results.merge(batch);
+    run_.next_case_index = next_case_index;
+  }
+
+ private:
+  StoredRun& run_;
+};
+
+// A line that is rewritten on a terminal, a plain line now and then elsewhere. Standard error, so that results can be
+// piped.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::uint64_t total) : total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+  void show(const RunProgress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(15'000))) return;
+    last_ = now;
+    const double seconds = std::chrono::duration<double>(now - started_).count();
+    fmt::print(stderr, "{}{} / {} cases, {} failures, {:.0f} cases/s{}", terminal_ ? "\r" : "", progress.next_case,
+               total_, progress.failures, static_cast<double>(progress.cases) / seconds, terminal_ ? "" : "\n");
+    std::fflush(stderr);
+  }
+  void end() const {
+    if (terminal_) fmt::print(stderr, "\r{:70}\r", "");
+  }
+
+ private:
+  std::uint64_t total_;
+  bool terminal_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_ = started_;
+};
+
+// Old failures come before new cases: whoever looks at the run early sees them. One batch, which runs no case of the
+// sequence. Files that the store knows already are not run again.
+void replay_failures(const PreparedRun& prepared, const std::vector<std::string>& files, const StoredRun& before,
+                     ResultSink& sink) {
+  RunResults batch;
+  const Shard& shard = prepared.config.shard;
+  const std::unique_ptr<Reference> reference = make_reference(prepared.config.reference);
+  for (std::size_t i = shard.index; i < files.size(); i += shard.count) {
+    if (before.results.replays.contains(files[i])) continue;
+    batch.replays[files[i]] = replay_case_file(files[i], prepared.memory_limit, *reference);
+  }
+  if (!batch.replays.empty()) sink.commit(batch, before.next_case_index);
+}
+
+}  // namespace
+
+ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const std::vector<std::string>& old_failures) {
+  RunConfig& config = prepared.config;
+  ExecutedRun executed;
+  StoredRun& run = executed.run;
+  run.context = prepared.context;
+  std::optional<ResultStore> store;
+  if (!choice.path.empty()) {
+    store = choice.resume ? ResultStore::resume(choice.path, run.context)
+                          : ResultStore::create(choice.path, run.context);
+    run = store->load();
+    config.first_case = run.next_case_index;
+    config.earlier_failures = run.results.totals.failures;
+  }
+  MemorySink memory(run);
+  ResultSink& sink = store ? static_cast<ResultSink&>(*store) : memory;
+  ProgressLine line(config.cases);
+  RunEnd end = RunEnd::out_of_time;
+  try {
+    replay_failures(prepared, old_failures, run, sink);
+    end = run_cases(config, sink, [&](const RunProgress& progress) { line.show(progress); });
+  } catch (const cuda::DeviceError& error) {
+    line.end();
+    fmt::print(stderr, "lsecheck: stopped by the device, what was computed before is kept: {}{}{}\n", error.what(),
+               config.jobs > 1 ? " or another of those that ran beside it (--jobs 1 tells)" : "", remedy_of(error));
+    executed.device_failed = true;
+  }
+  line.end();
+  run.finished = end == RunEnd::finished;
+  if (end == RunEnd::too_many_failures) {
+    fmt::print(stderr, "lsecheck: stopped after {} failures, at the end of their batch\n", config.max_failures);
+  }
+  if (!store) return executed;
+  if (run.finished) store->finish();
+  run = store->load();
+  return executed;
+}
+
+}  // namespace lsecheck::cli
