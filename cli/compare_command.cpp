@@ -28,8 +28,8 @@ Baseline read_baseline(const std::string& file) {
 void compare(const CompareOptions& options) {
   const Comparison comparison = compare_runs(read_baseline(options.old_file), read_baseline(options.new_file));
   fmt::print("{}", comparison_text(comparison));
-  const bool fails = (options.fail_on == "worse" && comparison.worse()) ||
-                     (options.fail_on == "changed" && comparison.changed());
+  const bool fails =
+      (options.fail_on == "worse" && comparison.worse()) || (options.fail_on == "changed" && comparison.changed());
   if (fails) throw ExitWith{kFailed};
 }
 

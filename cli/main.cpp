@@ -26,7 +26,8 @@ constexpr const char* kDescription =
     "cases, and explains and replays what fails.";
 
 constexpr const char* kExitCodes =
-    "exit codes: 0 clean; 1 a law failed, or a comparison did; 2 usage or unreadable input; 3 not reproduced; 4 device, disk or "
+    "exit codes: 0 clean; 1 a law failed, or a comparison did; 2 usage or unreadable input; 3 not reproduced; 4 "
+    "device, disk or "
     "environment; "
     "125 token of another generator version";
 

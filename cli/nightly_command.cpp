@@ -78,8 +78,8 @@ void nightly(NightlyOptions options) {
 }  // namespace
 
 void add_nightly_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "nightly", "run the day's cases, old failures first, and write every report into one folder");
+  CLI::App* command =
+      app.add_subcommand("nightly", "run the day's cases, old failures first, and write every report into one folder");
   const auto options = std::make_shared<NightlyOptions>();
   options->cases.seed = "date";
   add_case_run_options(*command, options->cases);

@@ -67,11 +67,12 @@ void add_run_command(CLI::App& app) {
   command->add_option("--failures", options->failures, "folder for shrunk failing cases")
       ->type_name("DIR")
       ->capture_default_str();
-  command->footer(std::string(kProfileHelp) +
-                  "\nexamples:\n  lsecheck run --profile smoke\n  lsecheck run --sfu spec --schedule random --seed date "
-                  "--time 30m --db night.db\n"
-                  "  lsecheck run --law accuracy --arch sm_103a --cases 10000 --json results.json\n"
-                  "  lsecheck run --profile nightly --shard 2/8 --db shard2.db");
+  command->footer(
+      std::string(kProfileHelp) +
+      "\nexamples:\n  lsecheck run --profile smoke\n  lsecheck run --sfu spec --schedule random --seed date "
+      "--time 30m --db night.db\n"
+      "  lsecheck run --law accuracy --arch sm_103a --cases 10000 --json results.json\n"
+      "  lsecheck run --profile nightly --shard 2/8 --db shard2.db");
   command->callback([options] { run(*options); });
 }
 

@@ -75,8 +75,8 @@ ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const s
   run.context = prepared.context;
   std::optional<ResultStore> store;
   if (!choice.path.empty()) {
-    store = choice.resume ? ResultStore::resume(choice.path, run.context)
-                          : ResultStore::create(choice.path, run.context);
+    store =
+        choice.resume ? ResultStore::resume(choice.path, run.context) : ResultStore::create(choice.path, run.context);
     run = store->load();
     config.first_case = run.next_case_index;
     config.earlier_failures = run.results.totals.failures;

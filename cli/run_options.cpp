@@ -141,7 +141,7 @@ void add_case_run_options(CLI::App& command, CaseRunOptions& options) {
       ->capture_default_str();
   command
       .add_option("--sfu", options.sfu,
-                   "special-function unit: h200 as measured, or spec, an adversary within the PTX ISA")
+                  "special-function unit: h200 as measured, or spec, an adversary within the PTX ISA")
       ->check(CLI::IsMember({"h200", "spec"}))
       ->capture_default_str();
   command.add_option("--schedule", options.schedule, "order of a block's threads between collectives")
@@ -149,7 +149,7 @@ void add_case_run_options(CLI::App& command, CaseRunOptions& options) {
       ->capture_default_str();
   command
       .add_option("--reference", options.reference,
-                   "what decides verdicts: certified, the fast one, or exact; both give the same")
+                  "what decides verdicts: certified, the fast one, or exact; both give the same")
       ->check(CLI::IsMember({"certified", "exact"}))
       ->capture_default_str();
   command.add_option("--jobs", options.jobs, "threads that cases are spread over; results do not depend on it")
@@ -172,7 +172,8 @@ PreparedRun prepare_run(CaseRunOptions options, const std::string& failure_direc
   } catch (const std::invalid_argument& error) {
     throw CLI::ValidationError("--law", error.what());
   }
-  prepared.memory_limit = required(parse_bytes(options.memory), "--memory", options.memory, "a size such as 512M or 4G");
+  prepared.memory_limit =
+      required(parse_bytes(options.memory), "--memory", options.memory, "a size such as 512M or 4G");
   check_memory(config, prepared.memory_limit);
   if (options.seed == "date") fmt::print(stderr, "lsecheck: --seed date is {}\n", config.seed);
   const ShardChoice choice = choose_shard(options.shard, environment_variable);

@@ -57,10 +57,9 @@ TEST(ShardChoiceTest, HalfAndContradictingSettingsAreRefused) {
               testing::HasSubstr("GTEST_SHARD_INDEX=4 is not one of 4 tasks from 0"));
   EXPECT_THAT(refusal("", {{"GTEST_SHARD_INDEX", "-1"}, {"GTEST_TOTAL_SHARDS", "4"}}),
               testing::HasSubstr("GTEST_SHARD_INDEX is '-1'"));
-  EXPECT_THAT(refusal("", {{"SLURM_ARRAY_TASK_ID", "6"},
-                           {"SLURM_ARRAY_TASK_COUNT", "3"},
-                           {"SLURM_ARRAY_TASK_MIN", "1"}}),
-              testing::HasSubstr("SLURM_ARRAY_TASK_ID=6 is not one of 3 tasks from 1"));
+  EXPECT_THAT(
+      refusal("", {{"SLURM_ARRAY_TASK_ID", "6"}, {"SLURM_ARRAY_TASK_COUNT", "3"}, {"SLURM_ARRAY_TASK_MIN", "1"}}),
+      testing::HasSubstr("SLURM_ARRAY_TASK_ID=6 is not one of 3 tasks from 1"));
   EXPECT_THAT(refusal("", {{"GTEST_SHARD_INDEX", "1"},
                            {"GTEST_TOTAL_SHARDS", "4"},
                            {"JOB_COMPLETION_INDEX", "2"},

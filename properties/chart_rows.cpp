@@ -7,6 +7,7 @@
 
 #include "properties/case_kernel.h"
 #include "properties/chart_bins.h"
+#include "reference/metric_grid.h"
 
 namespace lsecheck {
 namespace {
@@ -45,8 +46,9 @@ std::optional<ChartRow> chart_row(const CaseTensors& tensors, const AccuracyMeas
       row.scaled_ulp.got_bits = measured.out_bits[i];
       row.scaled_ulp.correctly_rounded_bits = grade.correctly_rounded;
     }
-    if (grade.bound_use > 0 && std::isfinite(grade.bound_use) && std::isfinite(grade.scaled_ulp)) {
-      row.largest_bound = std::max(row.largest_bound, grade.scaled_ulp / grade.bound_use);
+    if (std::isfinite(grade.bound_use) && std::isfinite(grade.scaled_ulp)) {
+      // A bound_use that is reported as 0 is at most its cell's top, so the bound is at least this quotient.
+      row.largest_bound = std::max(row.largest_bound, grade.scaled_ulp / metric_cell_top(grade.bound_use));
     }
   }
   row.scaled_ulp.row_head = row_head;

@@ -116,7 +116,7 @@ struct ChartRow {
   std::uint64_t row_heads = 0;
   Maximum scaled_ulp;
   // The largest proven bound in units of scaled_ulp, as scaled_ulp / bound_use of an element: to an eighth, what the
-  // grid of small metrics leaves open. 0: no element with an error.
+  // grid of small metrics leaves open, or more. 0: no element with an error.
   double largest_bound = 0;
 
   void merge(const ChartRow& other);

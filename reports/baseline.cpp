@@ -74,7 +74,8 @@ class Words {
   }
   std::uint64_t bits() {
     const std::string& field = text();
-    if (!field.starts_with("0x") || field.size() != 18) bad(fmt::format("has '{}' in place of 0x and 16 digits", field));
+    if (!field.starts_with("0x") || field.size() != 18)
+      bad(fmt::format("has '{}' in place of 0x and 16 digits", field));
     std::uint64_t value = 0;
     const auto [last, error] = std::from_chars(field.data() + 2, field.data() + field.size(), value, 16);
     if (error != std::errc{} || last != field.data() + field.size()) bad(fmt::format("has '{}' in it", field));

@@ -40,9 +40,8 @@ AccuracyComparison compare(const AccuracyKey& key, const BaselineAccuracy* old_r
     return line;
   }
   const auto up = [](const WorstCase& before, const WorstCase& after) { return after.value > before.value; };
-  line.verdict =
-      verdict_of(up(old_row->bound_use, new_row->bound_use) || up(old_row->scaled_ulp, new_row->scaled_ulp),
-                 up(new_row->bound_use, old_row->bound_use) || up(new_row->scaled_ulp, old_row->scaled_ulp));
+  line.verdict = verdict_of(up(old_row->bound_use, new_row->bound_use) || up(old_row->scaled_ulp, new_row->scaled_ulp),
+                            up(new_row->bound_use, old_row->bound_use) || up(new_row->scaled_ulp, old_row->scaled_ulp));
   line.bits_changed = !(*old_row == *new_row);
   return line;
 }
@@ -55,7 +54,7 @@ LawComparison compare(const LawKey& key, const BaselineLaw* old_row, const Basel
   if (old_row == nullptr || new_row == nullptr) {
     // A law that arrives failing must not hide behind being new.
     const bool arrives_failing = new_row != nullptr && new_row->failed > 0;
-    line.verdict = arrives_failing       ? LineVerdict::worse
+    line.verdict = arrives_failing      ? LineVerdict::worse
                    : old_row == nullptr ? LineVerdict::appeared
                                         : LineVerdict::gone;
     return line;
@@ -78,7 +77,8 @@ bool is_shown(const AccuracyComparison& line) {
 
 std::string accuracy_text(const std::vector<AccuracyComparison>& lines) {
   if (std::none_of(lines.begin(), lines.end(), is_shown)) return "";
-  TextTable table({"verdict", "kernel", "variant", "types", "unit", "LSE regime", "bits", "bound_use", "scaled_ulp"}, 7);
+  TextTable table({"verdict", "kernel", "variant", "types", "unit", "LSE regime", "bits", "bound_use", "scaled_ulp"},
+                  7);
   std::string replays;
   for (const AccuracyComparison& line : lines) {
     if (!is_shown(line)) continue;
@@ -90,11 +90,10 @@ std::string accuracy_text(const std::vector<AccuracyComparison>& lines) {
     const bool by_bound = line.new_row.bound_use.value > line.old_row.bound_use.value;
     const WorstCase& before = by_bound ? line.old_row.bound_use : line.old_row.scaled_ulp;
     const WorstCase& after = by_bound ? line.new_row.bound_use : line.new_row.scaled_ulp;
-    replays += fmt::format("{} {} {} {}: largest {}\n  old {}: {}\n  new {}: lsecheck repro {}\n", line.key.kernel,
-                           line.key.variant, line.key.types(), line.key.lse_regime,
-                           by_bound ? "bound_use" : "scaled_ulp", value_text(before),
-                           before.value < 0 ? "nothing seen" : "lsecheck repro " + before.token, value_text(after),
-                           after.token);
+    replays += fmt::format(
+        "{} {} {} {}: largest {}\n  old {}: {}\n  new {}: lsecheck repro {}\n", line.key.kernel, line.key.variant,
+        line.key.types(), line.key.lse_regime, by_bound ? "bound_use" : "scaled_ulp", value_text(before),
+        before.value < 0 ? "nothing seen" : "lsecheck repro " + before.token, value_text(after), after.token);
   }
   return "\n" + table.str() + (replays.empty() ? "" : "\nworst cases of what is WORSE\n" + replays);
 }
@@ -156,8 +155,8 @@ Comparison compare_runs(const Baseline& old_run, const Baseline& new_run) {
   });
   pair_up(old_run.cases, new_run.cases, [&](const auto& name, const auto* one, const auto* other) {
     if (one != nullptr && other != nullptr && *one == *other) return;
-    comparison.other_cases.push_back(fmt::format("{} {} -> {}", name, one == nullptr ? "unset" : *one,
-                                                 other == nullptr ? "unset" : *other));
+    comparison.other_cases.push_back(
+        fmt::format("{} {} -> {}", name, one == nullptr ? "unset" : *one, other == nullptr ? "unset" : *other));
   });
   return comparison;
 }

@@ -6,8 +6,8 @@
 
 #include "reports/baseline.h"
 
-// Holds a run against an older one, line by line. Nothing is tolerated: the metrics are decided numbers on a grid, so on
-// the same cases any difference is the kernel's.
+// Holds a run against an older one, line by line. Nothing is tolerated: the metrics are decided numbers on a grid, so
+// on the same cases any difference is the kernel's.
 namespace lsecheck {
 
 // better, worse: a largest bound_use or scaled_ulp, or the failures of a law, went down or up; up wins. appeared, gone:

@@ -176,9 +176,9 @@ std::string html_report(const StoredRun& run, const std::vector<std::string>& no
   const AccuracyTable table = accuracy_table(run.results);
   return html::page("lsecheck: " + verdict_word(run),
                     header_section(run, not_covered) + failure_section(run) + replay_section(run.results) +
-                        accuracy_section(table.lines, false) +
-                        worst_case_section(run.context, table.lines) + law_section(run.results) +
-                        accuracy_section(table.regimes, true) + histogram_section(table.lines));
+                        accuracy_section(table.lines, false) + worst_case_section(run.context, table.lines) +
+                        law_section(run.results) + accuracy_section(table.regimes, true) +
+                        histogram_section(table.lines));
 }
 
 }  // namespace lsecheck

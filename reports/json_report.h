@@ -20,8 +20,8 @@
 //             rest
 //   laws      checked, not_applicable, failed for each kernel and law
 //   coverage  cases of each class
-//   charts    a row for each cell of the charts: row-heads, largest scaled_ulp with its place, largest bound in the same
-//   unit; x and y are
+//   charts    a row for each cell of the charts: row-heads, largest scaled_ulp with its place, largest bound in the
+//   same unit; x and y are
 //             bin numbers
 //   failures  in the order of their cases
 //   replays   what became of old failures, by file

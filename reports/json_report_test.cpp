@@ -51,7 +51,7 @@ TEST(JsonReportTest, HasTheDocumentedShape) {
   std::vector<std::string> keys;
   for (const auto& member : json.items()) keys.push_back(member.key());
   EXPECT_EQ(keys, (std::vector<std::string>{"schema", "context", "progress", "summary", "kernels", "laws", "coverage",
-                                            "failures"}));
+                                            "charts", "failures", "replays"}));
   EXPECT_EQ(json["schema"], "lsecheck.results/2");
   EXPECT_EQ(json["context"]["seed"], 0xfedcba9876543210u);
   EXPECT_EQ(json["summary"]["cases"], 100);

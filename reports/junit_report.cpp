@@ -119,8 +119,8 @@ std::vector<TestCase> replay_cases(const StoredRun& run) {
     TestCase c{file, replay.outcome == "not applicable", "", ""};
     if (counts_as_failure(replay)) {
       c.failure = fmt::format("{}: {}", replay.outcome, split_lines(replay.message + "\n").front());
-      c.details = fmt::format("{} law {}\n{}\n{}\n", replay.kernel, replay.law, replay.message,
-                              repro_line(run.context, file));
+      c.details =
+          fmt::format("{} law {}\n{}\n{}\n", replay.kernel, replay.law, replay.message, repro_line(run.context, file));
     }
     cases.push_back(c);
   }

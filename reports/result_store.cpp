@@ -36,7 +36,8 @@ void create_empty_file(const fs::path& path) {
   if (errno == EEXIST) {
     refuse(path, "exists already: continue it with --resume, delete it, or choose another --db");
   }
-  throw StoreError(StoreError::Kind::environment, "cannot create " + path.string() + ": " + describe_write_error(errno));
+  throw StoreError(StoreError::Kind::environment,
+                   "cannot create " + path.string() + ": " + describe_write_error(errno));
 }
 
 void require_store_file(const fs::path& path) {
@@ -235,9 +236,8 @@ void ResultStore::create_tables(const RunContext& context) {
   Transaction transaction(database_);
   database_.execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
   database_.execute(fmt::format("PRAGMA user_version = {}", kStoreSchemaVersion));
-  for (const Table* table :
-       {&context_table(), &progress_table(), &stat_table(), &law_table(), &coverage_table(), &chart_table(),
-        &failure_table(), &replay_table()}) {
+  for (const Table* table : {&context_table(), &progress_table(), &stat_table(), &law_table(), &coverage_table(),
+                             &chart_table(), &failure_table(), &replay_table()}) {
     database_.execute(table->create_statement());
   }
   Progress progress;

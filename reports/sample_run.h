@@ -87,7 +87,7 @@ inline RunResults sample_case(std::uint64_t case_index) {
   results.totals.failures = results.failures.size();
   if (more() % 25 == 0) {
     const std::string file = "old/case" + std::to_string(case_index) + ".safetensors";
-    results.replays[file] = {file, key.kernel, "accuracy", more() % 2 == 0 ? "fails" : "holds", "0 of 64 elements"};
+    results.replays[file] = {file, key.kernel, "accuracy", "holds", ""};
   }
   results.laws[{key.kernel, "accuracy"}] = {1, 0, results.totals.failures};
   results.laws[{key.kernel, "single_partition"}] = {draw(2), 1, 0};

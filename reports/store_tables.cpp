@@ -55,9 +55,8 @@ ErrorHistogram histogram_of(const std::string& bytes) {
 }
 
 void append(Row& row, const Maximum& max) {
-  row.insert(row.end(),
-             {max.value, max.case_index, max.token, max.row_head, std::uint64_t{max.depth_index},
-              std::uint64_t{max.got_bits}, std::uint64_t{max.correctly_rounded_bits}});
+  row.insert(row.end(), {max.value, max.case_index, max.token, max.row_head, std::uint64_t{max.depth_index},
+                         std::uint64_t{max.got_bits}, std::uint64_t{max.correctly_rounded_bits}});
 }
 
 void append(Row& row, const MetricStats& metric) {
