@@ -194,6 +194,14 @@ constexpr CommandLine kCommandLines[] = {
      "^lsecheck: token of generator version 2, this is 3: .*case file"},
     {"ReproWhatHolds", "repro $(lsecheck run --cases 2 --json /dev/stdout | grep -o 'lse1-[a-z2-7]*' | head -n 1)", 3,
      "^case .*law .*largest .*NOT REPRODUCED"},
+    {"ReproExplains",
+     "repro $(lsecheck run --kernel fa4_splitk_combine --law accuracy --cases 4 --json /dev/stdout | grep -o "
+     "'lse1-[a-z2-7]*' | head -n 1) --explain",
+     3, "explain  row-head .*\n +s +.*\n +g +.*share of the error.*g = lg2.s. \\+ m.*cast.*NOT REPRODUCED"},
+    {"ReproExplainsOneKernel",
+     "repro $(lsecheck run --kernel mla_combine --law accuracy --cases 2 --json /dev/stdout | grep -o "
+     "'lse1-[a-z2-7]*' | head -n 1) --explain",
+     3, "explain  only fa4_splitk_combine is taken apart so far, this is mla_combine\n"},
     {"ReproTooLittleMemory", "repro lse1-amaasaaqaaaacaaaaiaqcqaaaaaaaaaaaaae7zytd4 --memory 1K", 2, "^$",
      "allow it with --memory"},
     {"ReproSavedCase",
