@@ -14,7 +14,7 @@
 #include "cli/exit_codes.h"
 #include "kernels/cuda/sfu_sweep.h"
 #include "kernels/sfu/sfu.h"
-#include "reports/file_output.h"
+#include "properties/whole_file.h"
 
 namespace lsecheck::cli {
 namespace {

@@ -59,7 +59,7 @@ constexpr CommandLine kCommandLines[] = {
     {"ReportSaysWhatIsNotCovered", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db", 0,
      "not covered.*0 of"},
     {"ReportJson", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --format json", 0,
-     "\"lsecheck.results/1\""},
+     "\"lsecheck.results/2\""},
     {"ReportOfJson",
      "run --cases 2 --json r.json >/dev/null 2>&1 && lsecheck report r.json --format json --out s.json && cmp r.json "
      "s.json",
@@ -69,6 +69,8 @@ constexpr CommandLine kCommandLines[] = {
      "^<!doctype html>"},
     {"ReportMarkdown", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --format markdown", 0,
      "^# CLEAN"},
+    {"ReportJunit", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --format junit", 0,
+     "^<\\?xml .*<testcase classname=\"lsecheck.[a-z0-9_]+\" name=\"accuracy\"/>"},
     {"ReportToAFullDisk", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db >/dev/full", 4},
     {"ReportHelp", "report --help", 0, "terminal,json,markdown,html"},
 
@@ -106,6 +108,82 @@ constexpr CommandLine kCommandLines[] = {
     {"RunResumedWithOtherOptions",
      "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck run --cases 2 --seed 2 --db r.db --resume", 2, "^$", "seed"},
 
+    {"RunWritesJunit", "run --cases 2 --junit j.xml >/dev/null && cat j.xml", 0, "</testsuites>\n$"},
+    {"RunUnwritableJunit", "run --junit no/such/folder/j.xml", 4, "^$", "no/such/folder"},
+    {"RunBadShard", "run --shard 3/2", 2, "^$", "--shard: '3/2' is not i/n"},
+    {"RunTellsWhichShard", "run --cases 130 --shard 2/3", 0, "64 cases.*shard 2/3", "shard 2/3 by --shard"},
+    {"RunIsAShardByItself",
+     "run --cases 2 --json a.json >/dev/null; export GTEST_SHARD_INDEX=1 GTEST_TOTAL_SHARDS=2; lsecheck run --cases "
+     "130",
+     0, "64 cases", "shard 2/2 by GTEST_SHARD_INDEX"},
+    {"RunInAHalfDescribedJob", "list >/dev/null; export JOB_COMPLETION_INDEX=1; lsecheck run --cases 2", 2, "",
+     "JOB_COMPLETIONS is not; give --shard i/n"},
+
+    {"NightlyWritesItsFolder",
+     "nightly --cases 4 --out n >o && ls n && cat o && lsecheck report n/run.db --format json --out r.json && cmp "
+     "n/results.json r.json",
+     0, "^junit.xml\nreport.html\nreport.md\nresults.json\nrun.db\n.*seed 20[0-9]{6},.*Reports: n/report.html",
+     "--seed date is 20[0-9]{6}"},
+    {"NightlyReplaysOldFailures",
+     "repro lse1-amaasaaqaaaacaaaaiaqcqaaaaaaaaaaaaae7zytd4 --save c.safetensors >/dev/null; mkdir old; "
+     "mv c.safetensors old; lsecheck nightly --cases 4 --failures old",
+     0, "^CLEAN.*1 old failures replayed, 0 of them failing"},
+    {"NightlyFailsOnAnUnreadableOldFailure",
+     "list >/dev/null; mkdir old; echo junk >old/x.safetensors; lsecheck nightly --cases 4 --failures old; code=$?; "
+     "cat lsecheck-nightly/junit.xml; exit $code",
+     1, "FAILED 1.*not mended\n  old/x.safetensors.*unreadable.*<failure message=\"unreadable: old/x.safetensors"},
+    {"NightlyNoSuchFailures", "nightly --failures nowhere", 2, "^$", "--failures: nowhere is no folder; create it"},
+    {"NightlyTwiceInOneFolder",
+     "nightly --cases 2 --out n >/dev/null 2>&1; lsecheck nightly --cases 2 --seed 1 --out n", 2, "^$",
+     "n/run.db exists already"},
+    {"NightlyStopsByTime", "nightly --time 0s --seed 3", 0, "^CLEAN SO FAR.*64 cases.*UNFINISHED, next case 64.*soak"},
+    {"NightlyResumes",
+     "nightly --cases 130 --seed 3 --time 0s --out n >/dev/null; lsecheck nightly --cases 130 --seed 3 --out n "
+     "--resume "
+     ">/dev/null; lsecheck run --profile nightly --cases 130 --seed 3 --json w.json >/dev/null; cmp w.json "
+     "n/results.json",
+     0, "^$"},
+    {"NightlyUnwritableFolder", "nightly --seed 1 --out /dev/null/n", 4, "^$", "/dev/null/n: cannot create the folder"},
+    {"NightlyHelp", "nightly --help", 0, "smoke +20000.*nightly +200000.*soak.*examples:"},
+
+    {"MergeIsTheUndividedRun",
+     "run --cases 200 --json w.json >/dev/null; for i in 1 2 3; do lsecheck run --cases 200 --shard $i/3 --db $i.db "
+     ">/dev/null 2>&1; done; lsecheck merge --into m.db 3.db 1.db 2.db; lsecheck report m.db --format json --out "
+     "m.json; "
+     "cmp w.json m.json",
+     0, "^CLEAN: 3 shards, 200 cases.*\n$"},
+    {"MergeMissingShard", "run --cases 2 --shard 1/3 --db 1.db >/dev/null 2>&1; lsecheck merge --into m.db 1.db", 2,
+     "^$", "cannot merge: missing: shard 2/3, 3/3; give the files of all 3 shards"},
+    {"MergeOverlappingShards",
+     "run --cases 2 --shard 1/3 --db 1.db >/dev/null 2>&1; lsecheck merge --into m.db 1.db 1.db", 2, "^$",
+     "1.db and 1.db are both shard 1/3; give each shard once"},
+    {"MergeNothing", "merge --into m.db", 2, "^$", "FILES is required; see lsecheck merge --help"},
+
+    {"CompareARunWithItself",
+     "run --cases 64 --db a.db >/dev/null; lsecheck run --cases 64 --db b.db >/dev/null; lsecheck compare a.db b.db "
+     "--fail-on changed",
+     0, "^WORSE 0, BETTER 0, SAME [0-9]+, NEW 0, GONE 0\nSame cases, same output bits.\n$"},
+    {"CompareWithABaseline",
+     "run --cases 64 --db a.db >/dev/null; lsecheck report a.db --format baseline --out b.txt; lsecheck compare b.txt "
+     "a.db "
+     "--fail-on changed",
+     0, "Same cases, same output bits."},
+    {"CompareOtherCases",
+     "run --cases 64 --db a.db >/dev/null; lsecheck run --cases 64 --seed 2 --json b.json >/dev/null; lsecheck compare "
+     "a.db b.json --fail-on changed",
+     1, "The runs hold other cases.*seed 1 -> 2"},
+    {"CompareWithAWorseRun",
+     "run --cases 64 --db a.db >/dev/null; lsecheck report a.db --format baseline >b.txt; sed -E 's/^(law [^ ]+ "
+     "accuracy "
+     "[0-9]+) 0/\\1 2/' b.txt >w.txt; lsecheck compare b.txt w.txt --fail-on worse",
+     1, "^WORSE [1-9].*WORSE +fa4_splitk_combine +accuracy +0 -> 2"},
+    {"CompareReportsOnly",
+     "run --cases 2 --db a.db >/dev/null; lsecheck run --cases 2 --seed 2 --db b.db >/dev/null; lsecheck compare a.db "
+     "b.db",
+     0, "NEW [1-9].*GONE [1-9]"},
+    {"CompareMissingFile", "compare no-such.db no-such.db", 2, "^$", "no-such.db"},
+    {"CompareHelp", "compare --help", 0, "--fail-on.*examples:.*reports/baselines"},
+
     {"ReproWithoutToken", "repro", 2, "^$", "required; see lsecheck repro --help"},
     {"ReproWithoutGpu",
      "repro $(lsecheck run --cases 1 --law accuracy --json /dev/stdout 2>&1 | grep -o 'lse1-[0-9a-z]*' | head -n 1) "
@@ -116,6 +194,14 @@ constexpr CommandLine kCommandLines[] = {
      "^lsecheck: token of generator version 2, this is 3: .*case file"},
     {"ReproWhatHolds", "repro $(lsecheck run --cases 2 --json /dev/stdout | grep -o 'lse1-[a-z2-7]*' | head -n 1)", 3,
      "^case .*law .*largest .*NOT REPRODUCED"},
+    {"ReproExplains",
+     "repro $(lsecheck run --kernel fa4_splitk_combine --law accuracy --cases 4 --json /dev/stdout | grep -o "
+     "'lse1-[a-z2-7]*' | head -n 1) --explain",
+     3, "explain  row-head .*\n +s +.*\n +g +.*share of the error.*g = lg2.s. \\+ m.*cast.*NOT REPRODUCED"},
+    {"ReproExplainsOneKernel",
+     "repro $(lsecheck run --kernel mla_combine --law accuracy --cases 2 --json /dev/stdout | grep -o "
+     "'lse1-[a-z2-7]*' | head -n 1) --explain",
+     3, "explain  only fa4_splitk_combine is taken apart so far, this is mla_combine\n"},
     {"ReproTooLittleMemory", "repro lse1-amaasaaqaaaacaaaaiaqcqaaaaaaaaaaaaae7zytd4 --memory 1K", 2, "^$",
      "allow it with --memory"},
     {"ReproSavedCase",

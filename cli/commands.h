@@ -15,8 +15,11 @@ struct ExitWith {
 
 void add_list_command(CLI::App& app);
 void add_run_command(CLI::App& app);
+void add_nightly_command(CLI::App& app);
 void add_repro_command(CLI::App& app);
 void add_report_command(CLI::App& app);
+void add_compare_command(CLI::App& app);
+void add_merge_command(CLI::App& app);
 void add_check_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_calibrate_command(CLI::App& app);

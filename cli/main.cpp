@@ -26,7 +26,8 @@ constexpr const char* kDescription =
     "cases, and explains and replays what fails.";
 
 constexpr const char* kExitCodes =
-    "exit codes: 0 clean; 1 a law failed; 2 usage or unreadable input; 3 not reproduced; 4 device, disk or "
+    "exit codes: 0 clean; 1 a law failed, or a comparison did; 2 usage or unreadable input; 3 not reproduced; 4 "
+    "device, disk or "
     "environment; "
     "125 token of another generator version";
 
@@ -81,8 +82,11 @@ int run(int argc, char** argv) {
   app.require_subcommand(0, 1);  // none at all is refused below, so that an unknown name is refused by name
   add_list_command(app);
   add_run_command(app);
+  add_nightly_command(app);
   add_repro_command(app);
   add_report_command(app);
+  add_compare_command(app);
+  add_merge_command(app);
   add_check_command(app);
   add_bench_command(app);
   add_calibrate_command(app);

@@ -6,9 +6,11 @@
 #include "cli/commands.h"
 #include "cli/coverage_gaps.h"
 #include "cli/terminal.h"
-#include "reports/file_output.h"
+#include "properties/whole_file.h"
+#include "reports/baseline.h"
 #include "reports/html_report.h"
 #include "reports/json_report.h"
+#include "reports/junit_report.h"
 #include "reports/markdown_report.h"
 #include "reports/read_run.h"
 #include "reports/terminal_report.h"
@@ -25,6 +27,8 @@ struct ReportOptions {
 std::string render(const StoredRun& run, const std::string& format, bool colour) {
   if (format == "json") return results_text(run);
   if (format == "markdown") return markdown_report(run, coverage_gaps(run));
+  if (format == "junit") return junit_report(run);
+  if (format == "baseline") return baseline_text(baseline_of(run));
   if (format == "html") return html_report(run, coverage_gaps(run));
   TerminalOptions options;
   options.not_covered = coverage_gaps(run);
@@ -50,10 +54,13 @@ void add_report_command(CLI::App& app) {
   const auto options = std::make_shared<ReportOptions>();
   command->add_option("FILE", options->file, "a result store (run --db) or results JSON (run --json)")->required();
   command->add_option("--format", options->format, "how to show it")
-      ->check(CLI::IsMember({"terminal", "json", "markdown", "html"}))
+      ->check(CLI::IsMember({"terminal", "json", "markdown", "html", "junit", "baseline"}))
       ->capture_default_str();
   command->add_option("--out", options->out, "write to this file, whole or not at all (default: standard output)")
       ->type_name("FILE");
+  command->footer(
+      "examples:\n  lsecheck report run.db\n  lsecheck report run.db --format html --out run.html\n"
+      "  lsecheck report run.db --format baseline --out reports/baselines/smoke-cpu.txt");
   command->callback([options] { report(*options); });
 }
 

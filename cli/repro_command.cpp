@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/cuda_device.h"
 #include "cli/exit_codes.h"
+#include "cli/explain_element.h"
 #include "cli/quantities.h"
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
@@ -30,9 +31,10 @@ struct ReproOptions {
   std::string backend = "cpu";
   std::string device_timeout = "60s";
   std::string memory = "4G";
+  bool explain = false;
 };
 
-struct Replay {
+struct ReplayedCase {
   CaseTensors tensors;
   const Law* law = nullptr;
   std::string token;
@@ -49,7 +51,7 @@ const Law& known_law(const Law* law, const std::string& name) {
   return *law;
 }
 
-Replay from_token(const std::string& text, std::uint64_t memory) {
+ReplayedCase from_token(const std::string& text, std::uint64_t memory) {
   const ParsedToken parsed = parse_token(text);
   if (const auto* malformed = std::get_if<MalformedToken>(&parsed)) end_with(kUsage, malformed->message);
   if (const auto* other = std::get_if<OtherGeneratorVersion>(&parsed)) {
@@ -68,7 +70,7 @@ Replay from_token(const std::string& text, std::uint64_t memory) {
   return {expand(spec), &known_law(find_law(token.law), std::to_string(token.law)), text};
 }
 
-Replay from_file(const std::string& path, std::uint64_t memory) {
+ReplayedCase from_file(const std::string& path, std::uint64_t memory) {
   CaseFile file = load_case(path, memory);
   return {std::move(file.tensors), &known_law(find_law(file.law), file.law), file.token};
 }
@@ -110,7 +112,7 @@ void repro(const ReproOptions& options) {
     throw CLI::ValidationError("--memory", fmt::format("'{}' is not a size such as 512M or 4G", options.memory));
   apply_device_timeout(options.device_timeout);
   const bool is_token = options.what.starts_with("lse") && !std::filesystem::exists(options.what);
-  const Replay replay = is_token ? from_token(options.what, *memory) : from_file(options.what, *memory);
+  const ReplayedCase replay = is_token ? from_token(options.what, *memory) : from_file(options.what, *memory);
   const CaseTensors tensors = bucketed(replay.tensors);
   if (options.backend == "cuda") choose_cuda(tensors.spec);
   if (!options.save.empty()) {
@@ -120,14 +122,16 @@ void repro(const ReproOptions& options) {
   fmt::print("case     {}\nlaw      {}: {}\n", describe_spec(replay.tensors.spec), replay.law->name,
              replay.law->statement);
   const std::unique_ptr<Reference> reference = make_certified_reference();
+  std::optional<AccuracyMeasurement> measured;
   LawOutcome outcome;
   if (replay.law->id == LawId::accuracy) {
-    std::optional<AccuracyMeasurement> measured;
     outcome = check_accuracy(tensors, *reference, measured);
     if (measured) print_measurement(*measured);
   } else {
     outcome = check_guarded(*replay.law, tensors, *reference);
+    if (options.explain) check_accuracy(tensors, *reference, measured);
   }
+  if (measured && options.explain) print_explanation(tensors, *measured);
   switch (outcome.status) {
     case LawOutcome::Status::fails:
       fmt::print("FAILS    {}\n", outcome.message);
@@ -150,6 +154,9 @@ void add_repro_command(CLI::App& app) {
   command->add_option("TOKEN|FILE", options->what, "lse1-... as a failure prints it, or a .safetensors case file")
       ->required();
   command->add_option("--save", options->save, "write the case's tensors as a .safetensors file")->type_name("FILE");
+  command->add_flag("--explain", options->explain,
+                    "show the kernel's intermediate values beside the exact ones and each step's share of the error "
+                    "(fa4_splitk_combine)");
   command->add_option("--backend", options->backend, "where the kernel runs: cpu, or cuda for a failure found there")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
@@ -158,7 +165,8 @@ void add_repro_command(CLI::App& app) {
       ->type_name("SIZE")
       ->capture_default_str();
   command->footer(
-      "exit codes: 1 the failure is reproduced; 3 it is not; 125 the token is of another generator version");
+      "exit codes: 1 the failure is reproduced; 3 it is not; 125 the token is of another generator version\n"
+      "examples:\n  lsecheck repro lse1-... --explain\n  lsecheck repro lsecheck-results/case-28-accuracy.safetensors");
   command->callback([options] { repro(*options); });
 }
 

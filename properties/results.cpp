@@ -87,6 +87,12 @@ void LawRow::merge(const LawRow& other) {
   failed += other.failed;
 }
 
+void ChartRow::merge(const ChartRow& other) {
+  row_heads += other.row_heads;
+  scaled_ulp.merge(other.scaled_ulp);
+  largest_bound = std::max(largest_bound, other.largest_bound);
+}
+
 void RunTotals::merge(const RunTotals& other) {
   cases += other.cases;
   row_heads += other.row_heads;
@@ -98,9 +104,11 @@ void RunResults::merge(const RunResults& other) {
   totals.merge(other.totals);
   merge_rows(stats, other.stats);
   merge_rows(laws, other.laws);
+  merge_rows(charts, other.charts);
   for (const auto& [name, cases] : other.coverage) coverage[name] += cases;
   failures.insert(failures.end(), other.failures.begin(), other.failures.end());
   std::sort(failures.begin(), failures.end());
+  replays.insert(other.replays.begin(), other.replays.end());
 }
 
 }  // namespace lsecheck

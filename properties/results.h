@@ -99,6 +99,40 @@ struct Failure {
   auto operator<=>(const Failure&) const = default;
 };
 
+// A cell of the charts of a run, over the graded row-heads that fall into it (chart_bins.h).
+struct ChartKey {
+  std::string chart;  // "spread": x is the bin of P, y of max - min of the exponents read; "magnitude": x is the bin of
+                      // abs(max) of the exponents read, y is 0. Empty partitions do not count.
+  std::string kernel;
+  std::string unit;
+  std::string out;
+  std::uint32_t x = 0;
+  std::uint32_t y = 0;
+
+  auto operator<=>(const ChartKey&) const = default;
+};
+
+struct ChartRow {
+  std::uint64_t row_heads = 0;
+  Maximum scaled_ulp;
+  // The largest proven bound in units of scaled_ulp, as scaled_ulp / bound_use of an element: to an eighth, what the
+  // grid of small metrics leaves open, or more. 0: no element with an error.
+  double largest_bound = 0;
+
+  void merge(const ChartRow& other);
+};
+
+// What became of an old failure, replayed from its case file.
+struct Replay {
+  std::string file;
+  std::string kernel;
+  std::string law;
+  std::string outcome;  // "fails", "holds", "not applicable", "unreadable"
+  std::string message;
+
+  auto operator<=>(const Replay&) const = default;
+};
+
 struct RunContext {
   std::string version;  // "0.1.0"
   std::string commit;
@@ -116,6 +150,7 @@ struct RunContext {
   std::string law_glob;
   std::uint64_t seed = 0;
   std::uint64_t cases_requested = 0;
+  std::string shard = "1/1";  // which part of the case sequence: format_shard()
 
   auto operator<=>(const RunContext&) const = default;
 };
@@ -139,7 +174,9 @@ struct RunResults {
   std::map<StatKey, StatRow> stats;
   std::map<LawKey, LawRow> laws;
   CoverageCounts coverage;
-  std::vector<Failure> failures;  // by case index, then law
+  std::map<ChartKey, ChartRow> charts;
+  std::vector<Failure> failures;          // by case index, then law
+  std::map<std::string, Replay> replays;  // by file
 
   void merge(const RunResults& other);
 };

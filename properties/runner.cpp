@@ -19,6 +19,7 @@
 #include "properties/case_coverage.h"
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
+#include "properties/chart_rows.h"
 #include "properties/failure_shrink.h"
 #include "properties/run_case.h"
 #include "properties/tensor_edits.h"
@@ -225,9 +226,10 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
                         p_class_of(tensors.spec.num_partitions),
                         std::string(name_of(spec.lse))};
       StatRow& row = results.stats[key];
-      add_measurement(row, tensors, *measured, case_index,
-                      format_token({static_cast<std::uint8_t>(LawId::accuracy), spec}));
+      const std::string token = format_token({static_cast<std::uint8_t>(LawId::accuracy), spec});
+      add_measurement(row, tensors, *measured, case_index, token);
       results.totals.elements = row.elements;
+      add_charts(results, tensors, *measured, key, case_index, token);
     }
   }
   // Two further laws by index; one whose premise the case lacks gives way to the next.
@@ -254,7 +256,7 @@ RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<
   for (unsigned job = 0; job < std::max(1U, config.jobs); ++job) references.push_back(make_reference(config.reference));
 
   const auto started = std::chrono::steady_clock::now();
-  RunProgress done{config.first_case, 0, config.earlier_failures};
+  RunProgress done{next_case_of(config.shard, config.first_case, config.cases), 0, config.earlier_failures};
   while (done.next_case < config.cases) {
     const std::uint64_t end = std::min(done.next_case + kBatchCases, config.cases);
     RunResults batch;
@@ -266,11 +268,12 @@ RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<
       failure = naming_case(
           law.id, spec, [&] { return shrunk_failure(failure, spec, law, config.failure_directory, *references[0]); });
     }
-    sink.commit(batch, end);
-    done = {end, done.cases + batch.totals.cases, done.failures + batch.totals.failures};
+    const std::uint64_t next = next_case_of(config.shard, end, config.cases);
+    sink.commit(batch, next);
+    done = {next, done.cases + batch.totals.cases, done.failures + batch.totals.failures};
     progress(done);
     if (done.failures >= config.max_failures) return RunEnd::too_many_failures;
-    if (config.time && std::chrono::steady_clock::now() - started >= *config.time && end < config.cases) {
+    if (config.time && std::chrono::steady_clock::now() - started >= *config.time && next < config.cases) {
       return RunEnd::out_of_time;
     }
   }

@@ -10,6 +10,7 @@
 #include "properties/case_draw.h"
 #include "properties/laws.h"
 #include "properties/results.h"
+#include "properties/shard.h"
 #include "reference/reference_kind.h"
 
 // Draws cases, holds the laws against them and collects what was measured. Which cases run and every result byte follow
@@ -20,6 +21,7 @@ struct RunConfig {
   std::string profile;
   std::uint64_t seed = 0;
   std::uint64_t cases = 0;             // length of the sequence
+  Shard shard;                         // the part of the sequence that is run
   std::uint64_t first_case = 0;        // where a resumed run goes on
   std::uint64_t earlier_failures = 0;  // of the part before first_case
   std::string kernel_glob = "*";
@@ -31,8 +33,6 @@ struct RunConfig {
   std::uint64_t max_failures = 20;  // the run stops at the end of the batch that reaches it
   std::optional<std::chrono::steady_clock::duration> time;
 };
-
-inline constexpr std::uint64_t kBatchCases = 64;
 
 struct RunProgress {
   std::uint64_t next_case = 0;

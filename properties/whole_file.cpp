@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -47,15 +49,54 @@ FileErrorKind kind_of_open_failure(int error) {
   }
 }
 
+const char* remedy_for(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "free some space or choose another path";
+    case EFBIG:
+      return "raise the file size limit or choose another path";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "choose a path you may write to";
+    case ENOENT:
+      return "create the directory first";
+    case ENOTDIR:
+      return "a part of the path is a file: choose a path inside a directory";
+    case EISDIR:
+      return "the path is a directory: give a file name inside it";
+    default:
+      return "choose another path";
+  }
+}
+
+[[noreturn]] void cannot_write(const std::string& path, int error) {
+  throw FileError(FileErrorKind::environment, path, "cannot write: " + describe_write_error(error));
+}
+
 void write_all(int fd, std::span<const std::byte> bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0) {
       if (errno == EINTR) continue;
-      throw FileError(FileErrorKind::environment, path, "cannot write: " + reason_of(errno));
+      cannot_write(path, errno);
     }
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
+}
+
+// Renaming over a device or a pipe would replace it by a file.
+bool is_device_or_pipe(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+void write_directly(const std::string& path, std::span<const std::span<const std::byte>> parts) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0) cannot_write(path, errno);
+  for (const auto part : parts) write_all(file.get(), part, path);
+  if (file.close() != 0) cannot_write(path, errno);
 }
 
 // A name in the same directory, so that the rename stays within one file system. The process id and a counter keep
@@ -71,9 +112,7 @@ TemporaryFile create_beside(const std::string& path) {
     std::string name = fmt::format("{}.{}.{}.tmp", path, ::getpid(), counter++);
     const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) return {std::move(name), fd};
-    if (errno != EEXIST) {
-      throw FileError(FileErrorKind::environment, path, "cannot create the file: " + reason_of(errno));
-    }
+    if (errno != EEXIST) cannot_write(path, errno);
   }
 }
 
@@ -113,23 +152,38 @@ std::vector<std::byte> read_whole_file(const std::string& path, std::uint64_t ma
   return bytes;
 }
 
+std::string read_whole_text(const std::string& path) {
+  const std::vector<std::byte> bytes = read_whole_file(path, std::numeric_limits<std::uint64_t>::max());
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string describe_write_error(int error) {
+  return reason_of(error) + "; " + remedy_for(error);
+}
+
 void write_file_atomically(const std::string& path, std::span<const std::span<const std::byte>> parts) {
-  const TemporaryFile temporary = create_beside(path);
+  if (is_device_or_pipe(path)) return write_directly(path, parts);
+  if (path.empty() || std::filesystem::is_directory(path)) cannot_write(path, path.empty() ? ENOENT : EISDIR);
+  std::error_code not_there;
+  const std::filesystem::path canonical = std::filesystem::canonical(path, not_there);
+  const std::string target = not_there ? path : canonical.string();
+  const TemporaryFile temporary = create_beside(target);
   Descriptor file(temporary.fd);
   try {
     for (const auto part : parts) write_all(file.get(), part, path);
     // The rename must not reach the disk before the data does.
-    if (::fsync(file.get()) != 0) {
-      throw FileError(FileErrorKind::environment, path, "cannot write: " + reason_of(errno));
-    }
-    if (file.close() != 0) throw FileError(FileErrorKind::environment, path, "cannot close: " + reason_of(errno));
-    if (::rename(temporary.name.c_str(), path.c_str()) != 0) {
-      throw FileError(FileErrorKind::environment, path, "cannot rename into place: " + reason_of(errno));
-    }
+    if (::fsync(file.get()) != 0) cannot_write(path, errno);
+    if (file.close() != 0) cannot_write(path, errno);
+    if (::rename(temporary.name.c_str(), target.c_str()) != 0) cannot_write(path, errno);
   } catch (...) {
     ::unlink(temporary.name.c_str());
     throw;
   }
+}
+
+void write_file_atomically(const std::string& path, std::string_view text) {
+  const std::span<const std::byte> part = std::as_bytes(std::span(text));
+  write_file_atomically(path, std::span(&part, 1));
 }
 
 }  // namespace lsecheck

@@ -5,6 +5,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // Files as one block of bytes: read with a limit that is checked before anything is allocated, written so that a reader
@@ -31,9 +32,16 @@ class FileError : public std::runtime_error {
 
 // Throws FileError: unreadable when the file cannot be opened, is no regular file or holds more than max_bytes.
 std::vector<std::byte> read_whole_file(const std::string& path, std::uint64_t max_bytes);
+// The same as text, of any size that memory holds.
+std::string read_whole_text(const std::string& path);
 
-// Writes the parts one after another to a new file beside `path`, then renames it over `path`. Throws FileError
-// (environment) and leaves `path` as it was.
+// Writes the parts one after another to a new file beside `path`, flushes it to the disk and renames it over `path`. A
+// symbolic link stays a link: the file that it names is replaced. A path that exists and is no regular file
+// (/dev/stdout, a pipe) is written to directly. Throws FileError (environment) and leaves `path` as it was.
 void write_file_atomically(const std::string& path, std::span<const std::span<const std::byte>> parts);
+void write_file_atomically(const std::string& path, std::string_view text);
+
+// "No space left on device; free some space or choose another path": an errno of writing and what to do about it.
+std::string describe_write_error(int error);
 
 }  // namespace lsecheck

@@ -24,6 +24,7 @@ void add(AccuracyLine& line, const StatKey& key, const StatRow& row) {
   line.row_heads += row.row_heads;
   line.elements += row.elements;
   line.correctly_rounded += row.correctly_rounded;
+  line.digest += row.digest;
   const std::array<const MetricStats*, kAllMetrics.size()> metrics{&row.ulp, &row.scaled_ulp, &row.steps,
                                                                    &row.bound_use};
   for (std::size_t i = 0; i < metrics.size(); ++i) merge_metric(line.metrics[i], *metrics[i], key);

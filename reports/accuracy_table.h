@@ -38,6 +38,7 @@ struct AccuracyLine {
   std::uint64_t row_heads = 0;
   std::uint64_t elements = 0;
   std::uint64_t correctly_rounded = 0;
+  std::uint64_t digest = 0;                               // of every output bit
   std::array<MetricSummary, kAllMetrics.size()> metrics;  // indexed by Metric
 
   const MetricSummary& metric(Metric which) const { return metrics[static_cast<std::size_t>(which)]; }

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "properties/results.h"
 
 namespace lsecheck {
@@ -25,6 +29,22 @@ void visit_context_fields(Context& context, Visit visit) {
   visit("law_glob", context.law_glob);
   visit("seed", context.seed);
   visit("cases_requested", context.cases_requested);
+  visit("shard", context.shard);
+}
+
+// The first field, in the order above, whose values differ, and the two values as text.
+struct ContextDifference {
+  std::string field;
+  std::string one;
+  std::string other;
+};
+std::optional<ContextDifference> first_difference(const RunContext& one, const RunContext& other);
+
+// The value of a field that results of schema 1 lack; nullptr: they have it. Some of them name no reference: those were
+// written when the exact one was the only one.
+inline const char* value_before_schema_2(std::string_view field) {
+  if (field == "reference") return "exact";
+  return field == "shard" ? "1/1" : nullptr;
 }
 
 }  // namespace lsecheck

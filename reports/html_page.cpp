@@ -21,6 +21,11 @@ th.l,td.l{text-align:left}
 th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid var(--bar)}
 th[aria-sort=ascending] button::after{content:" \25B2"}th[aria-sort=descending] button::after{content:" \25BC"}
 small{color:var(--dim)}
+.wide:focus-visible,button:focus-visible,summary:focus-visible{outline:2px solid var(--bar)}
+.heat td{text-align:center;background:color-mix(in srgb,var(--bar) calc(var(--heat)*1%),transparent)}
+figure{margin:1rem 0}figcaption{font-weight:600}
+.curve line,.curve path{stroke:var(--line);fill:none}.curve path.bound{stroke:var(--bad);stroke-width:1.5;stroke-dasharray:4 3}
+.curve circle{fill:var(--bar)}
 article{border-left:3px solid var(--bad);background:var(--soft);padding:.6rem .9rem;margin:.8rem 0}
 pre{margin:.3rem 0;white-space:pre-wrap;overflow-wrap:anywhere;font:.85rem/1.45 ui-monospace,monospace}
 .copy{display:flex;gap:.5rem;align-items:start;margin:.2rem 0}.copy pre{flex:1;min-width:0}
@@ -90,7 +95,7 @@ std::string page(const std::string& title, const std::string& body) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>{}</title>\n<style>{}</style></head>\n<body>\n{}\n<script>{}</script>\n</body></html>\n",
+      "<title>{}</title>\n<style>{}</style></head>\n<body>\n<main>\n{}\n</main>\n<script>{}</script>\n</body></html>\n",
       escape(title), kStyle, body, kScript);
 }
 
@@ -101,9 +106,10 @@ std::string copyable(const std::string& text) {
 std::string table(const std::vector<std::string>& header, const std::vector<std::vector<TableCell>>& rows,
                   std::size_t left_aligned) {
   const auto side = [&](std::size_t column) { return column < left_aligned ? " class=\"l\"" : ""; };
-  std::string text = "<div class=\"wide\"><table><thead><tr>";
+  // A box that scrolls must be reachable by keyboard.
+  std::string text = "<div class=\"wide\" tabindex=\"0\"><table><thead><tr>";
   for (std::size_t i = 0; i < header.size(); ++i) {
-    text += fmt::format("<th{}><button type=\"button\">{}</button></th>", side(i), escape(header[i]));
+    text += fmt::format("<th scope=\"col\"{}><button type=\"button\">{}</button></th>", side(i), escape(header[i]));
   }
   text += "</tr></thead><tbody>\n";
   for (const auto& row : rows) {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "reports/accuracy_table.h"
+#include "reports/html_charts.h"
 #include "reports/html_page.h"
 #include "reports/run_summary.h"
 
@@ -66,6 +66,12 @@ std::string failure_section(const StoredRun& run) {
   return text;
 }
 
+std::string replay_section(const RunResults& results) {
+  std::string items;
+  for (const std::string& line : replay_lines(results)) items += "<li>" + escape(line) + "</li>";
+  return items.empty() ? "" : "<h2>Old failures that are not mended</h2>\n<ul>" + items + "</ul>\n";
+}
+
 std::string accuracy_section(const std::vector<AccuracyLine>& lines, bool by_regime) {
   std::vector<std::string> header{"kernel", "variant", "types", "unit"};
   if (by_regime) header.emplace_back("LSE regime");
@@ -85,48 +91,6 @@ std::string accuracy_section(const std::vector<AccuracyLine>& lines, bool by_reg
   }
   return fmt::format("<h2>{}</h2>\n{}", by_regime ? "Accuracy by LSE regime" : "Accuracy",
                      html::table(header, rows, left_aligned));
-}
-
-// log2(count + 1) with its fraction interpolated linearly: exact arithmetic, so the page is the same bytes everywhere.
-double log_height(std::uint64_t count) {
-  const double shifted = static_cast<double>(count) + 1;
-  int exponent = 0;
-  const double fraction = std::frexp(shifted, &exponent);
-  return exponent - 1 + (2 * fraction - 1);
-}
-
-std::string tick_of(int bin) {
-  if (bin == 0) return "0";
-  if (bin == ErrorHistogram::kBins - 1) return "inf";
-  return bin % 4 == 0 ? format_value(ErrorHistogram::upper_edge(bin)) : "";
-}
-
-std::string histogram_of(const AccuracyLine& line) {
-  const ErrorHistogram& histogram = line.metric(Metric::ulp).stats.histogram;
-  const auto& count = histogram.count;
-  const auto occupied = [](std::uint64_t n) { return n > 0; };
-  const auto first = std::find_if(count.begin(), count.end(), occupied);
-  if (first == count.end()) return "";
-  const auto last = std::find_if(count.rbegin(), count.rend(), occupied).base();
-  const double highest = log_height(*std::max_element(count.begin(), count.end()));
-  std::vector<html::Bar> bars;
-  for (auto n = first; n != last; ++n) {
-    const int bin = static_cast<int>(n - count.begin());
-    const std::string range = bin == 0 ? "exact" : "up to " + format_value(ErrorHistogram::upper_edge(bin)) + " ulp";
-    bars.push_back({range + ": " + format_count(*n) + " elements", log_height(*n) / highest, tick_of(bin)});
-  }
-  return html::bars(
-      bars, fmt::format("{} {} {}, unit {}", line.key.kernel, line.key.variant, line.key.types(), line.key.unit));
-}
-
-std::string histogram_section(const std::vector<AccuracyLine>& lines) {
-  std::string figures;
-  for (const AccuracyLine& line : lines) figures += histogram_of(line);
-  if (figures.empty()) return "";
-  return "<h2>Error in ulp</h2>\n<p class=\"dim\">Elements by error, both axes logarithmic; each bar is labelled with "
-         "its "
-         "upper edge.</p>\n" +
-         figures;
 }
 
 std::string worst_case_section(const RunContext& context, const std::vector<AccuracyLine>& lines) {
@@ -169,9 +133,10 @@ std::string law_section(const RunResults& results) {
 std::string html_report(const StoredRun& run, const std::vector<std::string>& not_covered) {
   const AccuracyTable table = accuracy_table(run.results);
   return html::page("lsecheck: " + verdict_word(run),
-                    header_section(run, not_covered) + failure_section(run) + accuracy_section(table.lines, false) +
-                        worst_case_section(run.context, table.lines) + law_section(run.results) +
-                        accuracy_section(table.regimes, true) + histogram_section(table.lines));
+                    header_section(run, not_covered) + failure_section(run) + replay_section(run.results) +
+                        accuracy_section(table.lines, false) + worst_case_section(run.context, table.lines) +
+                        law_section(run.results) + accuracy_section(table.regimes, true) +
+                        html::chart_section(run.results, table.lines));
 }
 
 }  // namespace lsecheck

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "reports/sample_run.h"
 
 namespace lsecheck {
@@ -37,7 +39,9 @@ TEST(HtmlReportTest, HasEverySectionInOrder) {
     ASSERT_NE(found, std::string::npos) << part;
     at = found;
   }
-  EXPECT_EQ(occurrences(page, "<svg"), 4u);  // a histogram for each variant and type pair
+  // Histograms of ulp and bound_use for each variant and type pair; a curve for each output type.
+  EXPECT_EQ(occurrences(page, "<svg"), 4u + 4u + 2u);
+  EXPECT_EQ(occurrences(page, "class=\"heat\""), 2u);
 }
 
 TEST(HtmlReportTest, WhatAGpuFoundIsReplayedThere) {
@@ -50,12 +54,31 @@ TEST(HtmlReportTest, WhatAGpuFoundIsReplayedThere) {
 
 TEST(HtmlReportTest, TagsAreBalanced) {
   const std::string page = html_report(sample_run(100), {"P>32"});
-  for (const char* tag :
-       {"table", "tr", "td", "th", "div", "article", "svg", "rect", "figure", "p", "pre", "button", "ul"}) {
+  for (const char* tag : {"table", "tr",   "td",      "th",      "div",  "article", "svg", "rect", "figure", "circle",
+                          "path",  "line", "details", "summary", "main", "caption", "p",   "pre",  "button", "ul"}) {
     const std::string name = tag;
     const std::size_t opened = occurrences(page, "<" + name + ">") + occurrences(page, "<" + name + " ");
     EXPECT_EQ(opened, occurrences(page, "</" + name + ">")) << tag;
   }
+}
+
+TEST(HtmlReportTest, ChartsShowEveryCell) {
+  StoredRun run = sample_run(0);
+  run.results.charts[{"spread", "k", "h200", "bf16", 6, 14}] = {3, {2.5, 7, "lse1-hot", 0, 0, 0, 0}, 5};
+  run.results.charts[{"spread", "k", "h200", "bf16", 0, 13}] = {1, {INFINITY, 8, "lse1-inf", 0, 0, 0, 0}, 0};
+  run.results.charts[{"magnitude", "k", "h200", "bf16", 14, 0}] = {3, {2.5, 7, "lse1-hot", 0, 0, 0, 0}, 5};
+  const std::string page = html_report(run, {});
+  EXPECT_THAT(page, HasSubstr("<th scope=\"col\">P 33-64</th>"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">1024</th>"));
+  EXPECT_THAT(page, HasSubstr("title=\"3 row-heads; case 7, lse1-hot\">2.5</td>"));
+  EXPECT_THAT(page, HasSubstr("lse1-inf\">inf</td>"));
+  EXPECT_THAT(page, HasSubstr("<title>up to 1024: 2.5, bound 5</title>"));
+}
+
+TEST(HtmlReportTest, EveryBoxThatScrollsIsReachedByKeyboard) {
+  const std::string page = html_report(sample_run(100), {});
+  EXPECT_EQ(occurrences(page, "<div class=\"wide\""), occurrences(page, "<div class=\"wide\" tabindex=\"0\""));
+  EXPECT_EQ(occurrences(page, "<table"), occurrences(page, "<div class=\"wide\""));
 }
 
 TEST(HtmlReportTest, EveryTextOfTheRunIsEscaped) {
@@ -69,6 +92,9 @@ TEST(HtmlReportTest, EveryTextOfTheRunIsEscaped) {
   row.ulp.max.value = 1;
   row.ulp.max.token = attack;
   row.ulp.histogram.add(1);
+  run.results.charts[{"spread", attack, attack, attack, 1, 1}] = {1, row.ulp.max, 1};
+  run.results.charts[{"magnitude", attack, attack, attack, 1, 0}] = {1, row.ulp.max, 1};
+  run.results.replays[attack] = {attack, attack, attack, "fails", attack};
   const std::string page = html_report(run, {attack});
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   EXPECT_THAT(page, HasSubstr("&lt;img onerror=&quot;x&quot;&gt;&#39;&amp;"));

@@ -91,6 +91,7 @@ class Members {
     if (!json.is_object()) place_.refuse("is not an object");
   }
 
+  bool has(const std::string& name) const { return json_.contains(name); }
   const Json& take(const std::string& name) {
     const auto member = json_.find(name);
     if (member == json_.end()) place_.in(name).refuse("is missing");
@@ -185,6 +186,33 @@ void read(const Json& json, const Place& place, std::pair<LawKey, LawRow>& law) 
   members.require_all_taken();
 }
 
+void read(const Json& json, const Place& place, std::pair<ChartKey, ChartRow>& chart) {
+  auto& [key, row] = chart;
+  Members members(json, place);
+  members.take("chart", key.chart);
+  members.take("kernel", key.kernel);
+  members.take("unit", key.unit);
+  members.take("out", key.out);
+  members.take("x", key.x);
+  members.take("y", key.y);
+  members.take("row_heads", row.row_heads);
+  members.take("scaled_ulp", row.scaled_ulp);
+  members.take("largest_bound", row.largest_bound);
+  members.require_all_taken();
+}
+
+void read(const Json& json, const Place& place, std::pair<std::string, Replay>& entry) {
+  Replay& replay = entry.second;
+  Members members(json, place);
+  members.take("file", replay.file);
+  members.take("kernel", replay.kernel);
+  members.take("law", replay.law);
+  members.take("outcome", replay.outcome);
+  members.take("message", replay.message);
+  members.require_all_taken();
+  entry.first = replay.file;
+}
+
 void read(const Json& json, const Place& place, Failure& failure) {
   Members members(json, place);
   members.take("case_index", failure.case_index);
@@ -198,9 +226,18 @@ void read(const Json& json, const Place& place, Failure& failure) {
   members.require_all_taken();
 }
 
-void read(const Json& json, const Place& place, RunContext& context) {
+void read(const Json& json, const Place& place, RunContext& context, bool schema_1) {
   Members members(json, place);
-  visit_context_fields(context, [&](const char* name, auto& value) { members.take(name, value); });
+  visit_context_fields(context, [&](const char* name, auto& value) {
+    const char* const before = schema_1 ? value_before_schema_2(name) : nullptr;
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) {
+      if (before != nullptr && !members.has(name)) {
+        value = before;
+        return;
+      }
+    }
+    members.take(name, value);
+  });
   members.require_all_taken();
 }
 
@@ -262,11 +299,12 @@ StoredRun parse_results(std::string_view text, const std::string& source) {
   Members members(json, root);
   std::string schema;
   members.take("schema", schema);
-  if (schema != kResultsSchema) {
+  const bool schema_1 = schema == kResultsSchema1;
+  if (schema != kResultsSchema && !schema_1) {
     root.refuse("has schema \"" + schema + "\", this lsecheck reads \"" + kResultsSchema + "\"");
   }
   StoredRun run;
-  members.take("context", run.context);
+  read(members.take("context"), root.in("context"), run.context, schema_1);
   Members progress(members.take("progress"), root.in("progress"));
   progress.take("next_case_index", run.next_case_index);
   progress.take("finished", run.finished);
@@ -275,7 +313,9 @@ StoredRun parse_results(std::string_view text, const std::string& source) {
   members.take("kernels", run.results.stats);
   members.take("laws", run.results.laws);
   members.take("coverage", run.results.coverage);
+  if (!schema_1) members.take("charts", run.results.charts);
   members.take("failures", run.results.failures);
+  if (!schema_1) members.take("replays", run.results.replays);
   members.require_all_taken();
   return run;
 }

@@ -64,6 +64,22 @@ Json json_of(const LawKey& key, const LawRow& row) {
           {"failed", row.failed}};
 }
 
+Json json_of(const ChartKey& key, const ChartRow& row) {
+  return {{"chart", key.chart},
+          {"kernel", key.kernel},
+          {"unit", key.unit},
+          {"out", key.out},
+          {"x", key.x},
+          {"y", key.y},
+          {"row_heads", row.row_heads},
+          {"scaled_ulp", json_of(row.scaled_ulp)},
+          {"largest_bound", number_of(row.largest_bound)}};
+}
+
+Json json_of(const Replay& r) {
+  return {{"file", r.file}, {"kernel", r.kernel}, {"law", r.law}, {"outcome", r.outcome}, {"message", r.message}};
+}
+
 Json json_of(const Failure& f) {
   return {{"case_index", f.case_index},   {"kernel", f.kernel},       {"law", f.law},     {"token", f.token},
           {"found_token", f.found_token}, {"case_file", f.case_file}, {"shape", f.shape}, {"message", f.message}};
@@ -100,6 +116,10 @@ std::string results_text(const StoredRun& run) {
   for (const auto& [key, row] : results.laws) laws.push_back(json_of(key, row));
   std::vector<Json> failures;
   for (const Failure& failure : results.failures) failures.push_back(json_of(failure));
+  std::vector<Json> charts;
+  for (const auto& [key, row] : results.charts) charts.push_back(json_of(key, row));
+  std::vector<Json> replays;
+  for (const auto& [file, replay] : results.replays) replays.push_back(json_of(replay));
   Json coverage = Json::object();
   for (const auto& [name, cases] : results.coverage) coverage[name] = cases;
   const Json progress{{"next_case_index", run.next_case_index}, {"finished", run.finished}};
@@ -110,9 +130,9 @@ std::string results_text(const StoredRun& run) {
   return fmt::format(
       "{{\n\"schema\": \"{}\",\n\"context\": {},\n\"progress\": {},\n\"summary\": {},\n\"kernels\": {},\n\"laws\": "
       "{},\n"
-      "\"coverage\": {},\n\"failures\": {}\n}}\n",
+      "\"coverage\": {},\n\"charts\": {},\n\"failures\": {},\n\"replays\": {}\n}}\n",
       kResultsSchema, text_of(json_of(run.context)), text_of(progress), text_of(summary), lines_of(kernels),
-      lines_of(laws), text_of(coverage), lines_of(failures));
+      lines_of(laws), text_of(coverage), lines_of(charts), lines_of(failures), lines_of(replays));
 }
 
 std::string results_text(const RunContext& context, const RunResults& results) {

@@ -5,11 +5,11 @@
 
 #include "reports/stored_run.h"
 
-// The results as JSON, schema "lsecheck.results/1". Keys and rows have one order, doubles are printed so that they read
+// The results as JSON, schema "lsecheck.results/2". Keys and rows have one order, doubles are printed so that they read
 // back to the same bits (an infinite error is the string "inf"), nothing depends on time, machine or batching: equal
 // runs give equal bytes.
 //
-//   schema    "lsecheck.results/1"
+//   schema    "lsecheck.results/2"
 //   context   what was run: build, options, seed
 //   progress  next_case_index, finished
 //   summary   cases, row_heads, elements, failures
@@ -20,16 +20,22 @@
 //             rest
 //   laws      checked, not_applicable, failed for each kernel and law
 //   coverage  cases of each class
+//   charts    a row for each cell of the charts: row-heads, largest scaled_ulp with its place, largest bound in the
+//   same unit; x and y are
+//             bin numbers
 //   failures  in the order of their cases
+//   replays   what became of old failures, by file
 namespace lsecheck {
 
-inline constexpr const char* kResultsSchema = "lsecheck.results/1";
+inline constexpr const char* kResultsSchema = "lsecheck.results/2";
+inline constexpr const char* kResultsSchema1 = "lsecheck.results/1";
 
 std::string results_text(const StoredRun& run);
 // A run that began at case 0 and came to its end.
 std::string results_text(const RunContext& context, const RunResults& results);
 
-// The inverse. Strict: missing, unknown, repeated or ill-typed members throw StoreError (unreadable), which names
+// The inverse; also of schema "lsecheck.results/1", which has no charts, replays and shard, and in part no reference.
+// Strict: missing, unknown, repeated or ill-typed members throw StoreError (unreadable), which names
 // `source` and the member.
 StoredRun parse_results(std::string_view text, const std::string& source);
 

@@ -51,13 +51,29 @@ TEST(JsonReportTest, HasTheDocumentedShape) {
   std::vector<std::string> keys;
   for (const auto& member : json.items()) keys.push_back(member.key());
   EXPECT_EQ(keys, (std::vector<std::string>{"schema", "context", "progress", "summary", "kernels", "laws", "coverage",
-                                            "failures"}));
-  EXPECT_EQ(json["schema"], "lsecheck.results/1");
+                                            "charts", "failures", "replays"}));
+  EXPECT_EQ(json["schema"], "lsecheck.results/2");
   EXPECT_EQ(json["context"]["seed"], 0xfedcba9876543210u);
   EXPECT_EQ(json["summary"]["cases"], 100);
   EXPECT_EQ(json["summary"]["failures"], run.results.failures.size());
   EXPECT_EQ(json["kernels"].size(), run.results.stats.size());
   EXPECT_EQ(results_text(run.context, run.results), results_text(run));
+}
+
+TEST(JsonReportTest, SchemaOneIsReadWithWhatItLacks) {
+  auto json = nlohmann::ordered_json::parse(results_text(sample_run(100)));
+  json["schema"] = "lsecheck.results/1";
+  for (const char* member : {"charts", "replays"}) json.erase(member);
+  json["context"].erase("shard");
+  EXPECT_EQ(parse_results(json.dump(), "x").context, sample_context());
+  json["context"].erase("reference");
+  const StoredRun run = parse_results(json.dump(), "x");
+  EXPECT_EQ(run.context.reference, "exact");
+  EXPECT_EQ(run.results.totals.cases, 100u);
+  EXPECT_TRUE(run.results.charts.empty());
+  json["context"].erase("seed");
+  expect_store_error(store_error_of([&] { parse_results(json.dump(), "x"); }), StoreError::Kind::unreadable,
+                     {"context.seed is missing"});
 }
 
 TEST(JsonReportTest, TextThatIsNotUtf8DoesNotBreakTheFile) {
@@ -74,7 +90,7 @@ TEST(JsonReportTest, RefusesWithThePlaceOfTheFault) {
     const char* message;
   };
   const Fault faults[] = {
-      {"lsecheck.results/1", "lsecheck.results/9", "has schema \"lsecheck.results/9\""},
+      {"lsecheck.results/2", "lsecheck.results/9", "has schema \"lsecheck.results/9\""},
       {"\"seed\"", "\"sead\"", "context.seed is missing"},
       {"\"seed\":", "\"extra\":1,\"seed\":", "context.extra is unknown"},
       {"\"seed\":", "\"seed\":1,\"seed\":", "seed appears twice"},

@@ -94,6 +94,12 @@ void add_failures(const StoredRun& run, CappedText& text) {
   }
 }
 
+void add_replays(const RunResults& results, CappedText& text) {
+  const std::vector<std::string> lines = replay_lines(results);
+  if (!lines.empty()) text.add("\n## Old failures that are not mended\n\n");
+  for (const std::string& line : lines) text.add("* " + escaped(line) + "\n");
+}
+
 std::vector<std::string> accuracy_cells(const AccuracyLine& line, bool with_place) {
   std::vector<std::string> cells{line.key.kernel, line.key.variant, line.key.types(), line.key.unit};
   if (!line.key.lse_regime.empty()) cells.push_back(line.key.lse_regime);
@@ -152,6 +158,7 @@ std::string markdown_report(const StoredRun& run, const std::vector<std::string>
   text.add("\n" + escaped(context_line(run.context)) + "\n");
   if (const std::string remark = unit_remark(run.context); !remark.empty()) text.add("\n" + remark + "\n");
   add_failures(run, text);
+  add_replays(run.results, text);
   add_accuracy(table.lines, false, text);
   add_laws(run.results, text);
   if (!not_covered.empty()) {

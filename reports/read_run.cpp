@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "reports/file_output.h"
+#include "properties/whole_file.h"
 #include "reports/json_report.h"
 #include "reports/result_store.h"
 #include "reports/store_error.h"
@@ -10,7 +10,7 @@
 namespace lsecheck {
 
 StoredRun read_run(const std::filesystem::path& path) {
-  const std::string content = read_whole_file(path);
+  const std::string content = read_whole_text(path.string());
   if (content.starts_with("SQLite format 3")) return load_result_store(path);
   if (content.starts_with("{")) return parse_results(content, path.string());
   throw StoreError(

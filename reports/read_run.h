@@ -6,7 +6,7 @@
 
 namespace lsecheck {
 
-// A run from a result store or from a results JSON, told apart by their first bytes. Throws StoreError.
+// A run from a result store or from a results JSON, told apart by their first bytes. Throws FileError or StoreError.
 StoredRun read_run(const std::filesystem::path& path);
 
 }  // namespace lsecheck

@@ -8,8 +8,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "properties/whole_file.h"
 #include "reports/context_fields.h"
-#include "reports/file_output.h"
 #include "reports/store_error.h"
 
 namespace lsecheck {
@@ -36,7 +36,8 @@ void create_empty_file(const fs::path& path) {
   if (errno == EEXIST) {
     refuse(path, "exists already: continue it with --resume, delete it, or choose another --db");
   }
-  throw StoreError(StoreError::Kind::environment, "cannot create " + path.string() + ": " + describe_errno(errno));
+  throw StoreError(StoreError::Kind::environment,
+                   "cannot create " + path.string() + ": " + describe_write_error(errno));
 }
 
 void require_store_file(const fs::path& path) {
@@ -55,8 +56,13 @@ Database open_existing(const fs::path& path, Database::Access access) {
     refuse(path, "is an SQLite file but no lsecheck result store: give a file that lsecheck wrote with --db");
   }
   const std::uint64_t version = database.integer("PRAGMA user_version");
-  if (version != kStoreSchemaVersion) {
-    refuse(path, fmt::format("has store schema {}, this lsecheck reads schema {}: use the lsecheck that wrote it",
+  if (version < 1 || version > kStoreSchemaVersion) {
+    refuse(path, fmt::format("has store schema {}, this lsecheck reads schemas 1 to {}: use the lsecheck that wrote it",
+                             version, kStoreSchemaVersion));
+  }
+  if (version != kStoreSchemaVersion && access == Database::Access::read_write) {
+    refuse(path, fmt::format("has store schema {}, which is read but not continued (new runs have {}): resume it with "
+                             "the lsecheck that wrote it, or choose another --db",
                              version, kStoreSchemaVersion));
   }
   // SQLite reads what is missing of the last page as zeros. The file may grow meanwhile, it never shrinks.
@@ -89,7 +95,8 @@ Progress read_progress(const Database& database) {
   return *progress;
 }
 
-StoredRun read_tables(const Database& database) {
+StoredRun read_tables(Database& database) {
+  const auto schema = static_cast<int>(database.integer("PRAGMA user_version"));
   StoredRun run;
   RunResults& results = run.results;
   std::vector<Row> context_rows;
@@ -98,10 +105,17 @@ StoredRun read_tables(const Database& database) {
   digest += read_table(database, law_table(), [&](const Row& row) { results.laws.insert(law_of(row)); });
   digest += read_table(database, coverage_table(), [&](const Row& row) { results.coverage.insert(coverage_of(row)); });
   digest += read_table(database, failure_table(), [&](const Row& row) { results.failures.push_back(failure_of(row)); });
+  if (schema >= 2) {
+    digest += read_table(database, chart_table(), [&](const Row& row) { results.charts.insert(chart_of(row)); });
+    digest += read_table(database, replay_table(), [&](const Row& row) {
+      Replay replay = replay_of(row);
+      results.replays.emplace(replay.file, replay);
+    });
+  }
   const Progress progress = read_progress(database);
   digest += digest_without_itself(progress);
   if (digest != progress.content_digest) throw std::invalid_argument("the content does not match its digest");
-  run.context = context_of(context_rows);
+  run.context = context_of(context_rows, schema);
   results.totals = progress.totals;
   run.next_case_index = progress.next_case_index;
   run.finished = progress.finished;
@@ -121,15 +135,10 @@ StoredRun read_everything(Database& database) {
 }
 
 void require_equal_contexts(const fs::path& path, const RunContext& stored, const RunContext& wanted) {
-  const std::vector<Row> stored_rows = rows_of(stored);
-  const std::vector<Row> wanted_rows = rows_of(wanted);
-  for (std::size_t i = 0; i < stored_rows.size(); ++i) {
-    if (stored_rows[i] == wanted_rows[i]) continue;
-    refuse(path,
-           fmt::format("was written with {0} '{1}', this run has {0} '{2}': resume with the same options and build, "
-                       "or choose another --db",
-                       std::get<std::string>(stored_rows[i][0]), std::get<std::string>(stored_rows[i][1]),
-                       std::get<std::string>(wanted_rows[i][1])));
+  if (const auto difference = first_difference(stored, wanted)) {
+    refuse(path, fmt::format("was written with {0} '{1}', this run has {0} '{2}': resume with the same options and "
+                             "build, or choose another --db",
+                             difference->field, difference->one, difference->other));
   }
 }
 
@@ -137,6 +146,9 @@ void merge_into(StatRow& total, const StatRow& batch) {
   total.merge(batch);
 }
 void merge_into(LawRow& total, const LawRow& batch) {
+  total.merge(batch);
+}
+void merge_into(ChartRow& total, const ChartRow& batch) {
   total.merge(batch);
 }
 void merge_into(std::uint64_t& total, std::uint64_t batch) {
@@ -192,6 +204,13 @@ std::vector<Row> rows_of(const std::vector<Failure>& failures) {
   return rows;
 }
 
+std::vector<Row> rows_of(const std::map<std::string, Replay>& replays) {
+  std::vector<Row> rows;
+  rows.reserve(replays.size());
+  for (const auto& [file, replay] : replays) rows.push_back(row_of(replay));
+  return rows;
+}
+
 }  // namespace
 
 ResultStore::ResultStore(Database database) : database_(std::move(database)) {
@@ -217,8 +236,8 @@ void ResultStore::create_tables(const RunContext& context) {
   Transaction transaction(database_);
   database_.execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
   database_.execute(fmt::format("PRAGMA user_version = {}", kStoreSchemaVersion));
-  for (const Table* table :
-       {&context_table(), &progress_table(), &stat_table(), &law_table(), &coverage_table(), &failure_table()}) {
+  for (const Table* table : {&context_table(), &progress_table(), &stat_table(), &law_table(), &coverage_table(),
+                             &chart_table(), &failure_table(), &replay_table()}) {
     database_.execute(table->create_statement());
   }
   Progress progress;
@@ -232,6 +251,9 @@ ResultStore ResultStore::resume(const fs::path& path, const RunContext& context)
   const StoredRun run = store.load();
   require_equal_contexts(path, run.context, context);
   store.progress_ = read_progress(store.database_);
+  if (run.context.shard == "1/1" && run.results.totals.cases != run.next_case_index) {
+    refuse(path, "is a merge of unfinished shards, with gaps: resume those, then merge them again");
+  }
   return store;
 }
 
@@ -271,7 +293,9 @@ void ResultStore::commit(const RunResults& batch, std::uint64_t next_case_index)
     progress.content_digest += merge_rows(database_, stat_table(), batch.stats, stat_of);
     progress.content_digest += merge_rows(database_, law_table(), batch.laws, law_of);
     progress.content_digest += merge_rows(database_, coverage_table(), batch.coverage, coverage_of);
+    progress.content_digest += merge_rows(database_, chart_table(), batch.charts, chart_of);
     progress.content_digest += insert_rows(database_, failure_table(), rows_of(batch.failures));
+    progress.content_digest += insert_rows(database_, replay_table(), rows_of(batch.replays));
     progress.totals.merge(batch.totals);
     progress.next_case_index = next_case_index;
     progress.finished = false;

@@ -13,17 +13,17 @@
 // StoreError.
 namespace lsecheck {
 
-inline constexpr int kStoreSchemaVersion = 1;
+inline constexpr int kStoreSchemaVersion = 2;
 
 class ResultStore final : public ResultSink {
  public:
   // A new store. The file must not exist.
   static ResultStore create(const std::filesystem::path& path, const RunContext& context);
-  // Goes on with a store whose context equals this one in every field.
+  // Goes on with a store of this schema whose context equals this one in every field.
   static ResultStore resume(const std::filesystem::path& path, const RunContext& context);
 
   // One transaction: adds the batch to the totals and advances the progress to next_case_index, which is at least what
-  // it was.
+  // it was; a batch that runs no case of the sequence (replays) keeps it.
   void commit(const RunResults& batch, std::uint64_t next_case_index) override;
   // Marks the run as having come to its end. A later commit takes the mark away.
   void finish();
@@ -44,7 +44,8 @@ class ResultStore final : public ResultSink {
   Progress progress_;
 };
 
-// Reads a store and changes nothing in it. A run may go on writing meanwhile.
+// Reads a store of schema 1 or 2 and changes nothing in it. A run may go on writing meanwhile. Stores of schema 1 hold
+// no charts and no replays, and name no shard (1/1), some no reference (exact).
 StoredRun load_result_store(const std::filesystem::path& path);
 
 }  // namespace lsecheck

@@ -13,7 +13,8 @@ namespace {
 std::uint64_t failure_count(const RunResults& results) {
   std::uint64_t by_law = 0;
   for (const auto& [key, row] : results.laws) by_law += row.failed;
-  return std::max({by_law, results.totals.failures, static_cast<std::uint64_t>(results.failures.size())});
+  return std::max({by_law, results.totals.failures, static_cast<std::uint64_t>(results.failures.size())}) +
+         replay_lines(results).size();
 }
 
 std::uint64_t checks(const RunResults& results) {
@@ -32,6 +33,19 @@ std::string shell_word(const std::string& text) {
 }
 
 }  // namespace
+
+bool counts_as_failure(const Replay& replay) {
+  return replay.outcome == "fails" || replay.outcome == "unreadable";
+}
+
+std::vector<std::string> replay_lines(const RunResults& results) {
+  std::vector<std::string> lines;
+  for (const auto& [file, replay] : results.replays) {
+    if (!counts_as_failure(replay)) continue;
+    lines.push_back(fmt::format("{}: {}, {}: {}: {}", file, replay.kernel, replay.law, replay.outcome, replay.message));
+  }
+  return lines;
+}
 
 Verdict verdict_of(const StoredRun& run) {
   if (failure_count(run.results) > 0) return Verdict::failed;
@@ -55,6 +69,10 @@ std::string verdict_basis(const StoredRun& run) {
   std::string basis =
       fmt::format("{} cases, {} row-heads, {} output elements, {} law checks", format_count(totals.cases),
                   format_count(totals.row_heads), format_count(totals.elements), format_count(checks(run.results)));
+  if (!run.results.replays.empty()) {
+    basis += fmt::format("; {} old failures replayed, {} of them failing", format_count(run.results.replays.size()),
+                         format_count(replay_lines(run.results).size()));
+  }
   if (!run.finished) basis += fmt::format("; UNFINISHED, next case {}", run.next_case_index);
   return basis;
 }
@@ -62,9 +80,9 @@ std::string verdict_basis(const StoredRun& run) {
 std::string context_line(const RunContext& c) {
   return fmt::format(
       "lsecheck {} ({}), generator {}, profile {}, seed {}, backend {}, arch {}, unit {}, schedule {}, reference {}, "
-      "kernels {}, laws {}",
+      "kernels {}, laws {}{}",
       c.version, c.commit, c.generator_version, c.profile, c.seed, c.backend, c.arch, c.unit, c.schedule, c.reference,
-      c.kernel_glob, c.law_glob);
+      c.kernel_glob, c.law_glob, c.shard == "1/1" ? "" : ", shard " + c.shard);
 }
 
 std::string unit_remark(const RunContext& context) {
@@ -78,6 +96,12 @@ std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std:
   if (!results.failures.empty()) {
     steps.push_back("Replay the first failure:");
     steps.push_back("  " + repro_line(run.context, results.failures.front().token));
+  }
+  for (const auto& [file, replay] : results.replays) {
+    if (!counts_as_failure(replay)) continue;
+    steps.push_back("Look at the old failure again:");
+    steps.push_back("  " + repro_line(run.context, file));
+    break;
   }
   if (!run.finished)
     steps.push_back("The run has not come to its end. It goes on from its store (--db) with --resume.");

@@ -12,6 +12,11 @@ enum class Verdict { clean, failed, nothing_checked };
 
 Verdict verdict_of(const StoredRun& run);
 
+// An old failure that still fails, or that cannot be replayed: nobody knows that it is mended.
+bool counts_as_failure(const Replay& replay);
+// Those of a run, as "FILE: kernel, law: fails: message".
+std::vector<std::string> replay_lines(const RunResults& results);
+
 // "CLEAN", "CLEAN SO FAR" (unfinished), "FAILED 3" or "NOTHING CHECKED".
 std::string verdict_word(const StoredRun& run);
 // What the word rests on: counts, and whether the run came to its end.

@@ -76,10 +76,19 @@ inline RunResults sample_case(std::uint64_t case_index) {
     }
   }
   if (draw(40) == 0) row.bound_use.max.value = std::numeric_limits<double>::infinity();
+  std::mt19937_64 more(~case_index);
+  ChartRow& cell = results.charts[{"spread", key.kernel, key.unit, key.out, static_cast<std::uint32_t>(more() % 9),
+                                   static_cast<std::uint32_t>(more() % 12)}];
+  cell = {row.row_heads, row.scaled_ulp.max, static_cast<double>(more() % 100) / 16};
+  results.charts[{"magnitude", key.kernel, key.unit, key.out, static_cast<std::uint32_t>(more() % 20), 0}] = cell;
   results.totals = {1, row.row_heads, row.elements, 0};
   results.coverage[std::string("lse:") + key.lse_regime] = 1;
   if (draw(20) == 0) results.failures = {sample_failure(case_index)};
   results.totals.failures = results.failures.size();
+  if (more() % 25 == 0) {
+    const std::string file = "old/case" + std::to_string(case_index) + ".safetensors";
+    results.replays[file] = {file, key.kernel, "accuracy", "holds", ""};
+  }
   results.laws[{key.kernel, "accuracy"}] = {1, 0, results.totals.failures};
   results.laws[{key.kernel, "single_partition"}] = {draw(2), 1, 0};
   return results;

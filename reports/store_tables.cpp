@@ -1,7 +1,6 @@
 #include "reports/store_tables.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <bit>
 #include <charconv>
@@ -54,21 +53,31 @@ ErrorHistogram histogram_of(const std::string& bytes) {
   return histogram;
 }
 
+void append(Row& row, const Maximum& max) {
+  row.insert(row.end(), {max.value, max.case_index, max.token, max.row_head, std::uint64_t{max.depth_index},
+                         std::uint64_t{max.got_bits}, std::uint64_t{max.correctly_rounded_bits}});
+}
+
 void append(Row& row, const MetricStats& metric) {
-  row.insert(row.end(), {metric.max.value, metric.max.case_index, metric.max.token, metric.max.row_head,
-                         std::uint64_t{metric.max.depth_index}, std::uint64_t{metric.max.got_bits},
-                         std::uint64_t{metric.max.correctly_rounded_bits}, bytes_of(metric.histogram)});
+  append(row, metric.max);
+  row.push_back(bytes_of(metric.histogram));
+}
+
+Maximum maximum_of(CellReader& cells) {
+  Maximum max;
+  max.value = cells.real();
+  max.case_index = cells.integer();
+  max.token = cells.text();
+  max.row_head = cells.integer();
+  max.depth_index = cells.integer32();
+  max.got_bits = cells.integer32();
+  max.correctly_rounded_bits = cells.integer32();
+  return max;
 }
 
 MetricStats metric_of(CellReader& cells) {
   MetricStats metric;
-  metric.max.value = cells.real();
-  metric.max.case_index = cells.integer();
-  metric.max.token = cells.text();
-  metric.max.row_head = cells.integer();
-  metric.max.depth_index = cells.integer32();
-  metric.max.got_bits = cells.integer32();
-  metric.max.correctly_rounded_bits = cells.integer32();
+  metric.max = maximum_of(cells);
   metric.histogram = histogram_of(cells.blob());
   return metric;
 }
@@ -91,131 +100,7 @@ void from_text(const std::string& text, Integer& value) {
   if (error != std::errc{} || last != end) throw std::invalid_argument("a context number is '" + text + "'");
 }
 
-Table make_stat_table() {
-  Table table{"stat", {}, 8};
-  for (const char* key : {"kernel", "variant", "arch", "unit", "out", "partial", "p_class", "lse_regime"}) {
-    table.columns.push_back({key, ColumnType::text});
-  }
-  for (const char* count : {"cases", "row_heads", "elements", "correctly_rounded", "digest"}) {
-    table.columns.push_back({count, ColumnType::integer});
-  }
-  for (const std::string metric : {"ulp", "scaled_ulp", "steps", "bound_use"}) {
-    table.columns.insert(table.columns.end(), {{metric + "_largest_seen", ColumnType::real},
-                                               {metric + "_case_index", ColumnType::integer},
-                                               {metric + "_token", ColumnType::text},
-                                               {metric + "_row_head", ColumnType::integer},
-                                               {metric + "_depth_index", ColumnType::integer},
-                                               {metric + "_got_bits", ColumnType::integer},
-                                               {metric + "_correctly_rounded_bits", ColumnType::integer},
-                                               {metric + "_histogram", ColumnType::blob}});
-  }
-  return table;
-}
-
-std::vector<std::string> names_of(const Table& table, std::size_t first, std::size_t count) {
-  std::vector<std::string> names;
-  for (std::size_t i = first; i < first + count; ++i) names.push_back('"' + table.columns[i].name + '"');
-  return names;
-}
-
-const char* sql_name_of(ColumnType type) {
-  switch (type) {
-    case ColumnType::integer:
-      return "INTEGER";
-    case ColumnType::real:
-      return "REAL";
-    case ColumnType::text:
-      return "TEXT";
-    case ColumnType::blob:
-      break;
-  }
-  return "BLOB";
-}
-
 }  // namespace
-
-std::string Table::create_statement() const {
-  std::vector<std::string> lines;
-  for (const Column& column : columns) {
-    lines.push_back(fmt::format("\"{}\" {} NOT NULL", column.name, sql_name_of(column.type)));
-  }
-  if (key_columns > 0) {
-    lines.push_back(
-        fmt::format("PRIMARY KEY ({})", fmt::join(names_of(*this, 0, static_cast<std::size_t>(key_columns)), ", ")));
-  }
-  return fmt::format("CREATE TABLE \"{}\" ({}){}", name, fmt::join(lines, ", "),
-                     key_columns > 0 ? " WITHOUT ROWID" : "");
-}
-
-std::string Table::select_all_statement() const {
-  const auto ordered_by = names_of(*this, 0, key_columns > 0 ? static_cast<std::size_t>(key_columns) : columns.size());
-  return fmt::format("SELECT {} FROM \"{}\" ORDER BY {}", fmt::join(names_of(*this, 0, columns.size()), ", "), name,
-                     fmt::join(ordered_by, ", "));
-}
-
-std::string Table::select_by_key_statement() const {
-  return fmt::format("SELECT {} FROM \"{}\" WHERE {} = ?", fmt::join(names_of(*this, 0, columns.size()), ", "), name,
-                     fmt::join(names_of(*this, 0, static_cast<std::size_t>(key_columns)), " = ? AND "));
-}
-
-std::string Table::write_statement() const {
-  const std::vector<std::string> parameters(columns.size(), "?");
-  return fmt::format("INSERT OR REPLACE INTO \"{}\" VALUES ({})", name, fmt::join(parameters, ", "));
-}
-
-const Table& context_table() {
-  static const Table table{"context", {{"field", ColumnType::text}, {"value", ColumnType::text}}, 1};
-  return table;
-}
-
-const Table& progress_table() {
-  static const Table table{"progress",
-                           {{"id", ColumnType::integer},
-                            {"next_case_index", ColumnType::integer},
-                            {"finished", ColumnType::integer},
-                            {"cases", ColumnType::integer},
-                            {"row_heads", ColumnType::integer},
-                            {"elements", ColumnType::integer},
-                            {"failures", ColumnType::integer},
-                            {"content_digest", ColumnType::integer}},
-                           1};
-  return table;
-}
-
-const Table& stat_table() {
-  static const Table table = make_stat_table();
-  return table;
-}
-
-const Table& law_table() {
-  static const Table table{"law",
-                           {{"kernel", ColumnType::text},
-                            {"law", ColumnType::text},
-                            {"checked", ColumnType::integer},
-                            {"not_applicable", ColumnType::integer},
-                            {"failed", ColumnType::integer}},
-                           2};
-  return table;
-}
-
-const Table& coverage_table() {
-  static const Table table{"coverage", {{"class", ColumnType::text}, {"cases", ColumnType::integer}}, 1};
-  return table;
-}
-
-const Table& failure_table() {
-  static const Table table{"failure",
-                           {{"case_index", ColumnType::integer},
-                            {"kernel", ColumnType::text},
-                            {"law", ColumnType::text},
-                            {"token", ColumnType::text},
-                            {"found_token", ColumnType::text},
-                            {"case_file", ColumnType::text},
-                            {"shape", ColumnType::text},
-                            {"message", ColumnType::text}},
-                           0};
-  return table;
-}
 
 std::vector<Row> rows_of(const RunContext& context) {
   std::vector<Row> rows;
@@ -225,12 +110,14 @@ std::vector<Row> rows_of(const RunContext& context) {
   return rows;
 }
 
-RunContext context_of(const std::vector<Row>& rows) {
+RunContext context_of(const std::vector<Row>& rows, int schema) {
   std::map<std::string, std::string> values;
   for (const Row& row : rows) values[std::get<std::string>(row[0])] = std::get<std::string>(row[1]);
   RunContext context;
   visit_context_fields(context, [&](const char* name, auto& value) {
     const auto found = values.find(name);
+    const char* const before = schema < 2 ? value_before_schema_2(name) : nullptr;
+    if (found == values.end() && before != nullptr) return from_text(before, value);
     if (found == values.end()) throw std::invalid_argument(fmt::format("the context has no {}", name));
     from_text(found->second, value);
     values.erase(found);
@@ -308,6 +195,37 @@ std::pair<std::string, std::uint64_t> coverage_of(const Row& row) {
   CellReader cells(row);
   std::string coverage_class = cells.text();
   return {std::move(coverage_class), cells.integer()};
+}
+
+Row row_of(const ChartKey& key, const ChartRow& chart) {
+  Row row{key.chart, key.kernel, key.unit, key.out, std::uint64_t{key.x}, std::uint64_t{key.y}, chart.row_heads};
+  append(row, chart.scaled_ulp);
+  row.emplace_back(chart.largest_bound);
+  return row;
+}
+
+std::pair<ChartKey, ChartRow> chart_of(const Row& row) {
+  CellReader cells(row);
+  ChartKey key;
+  for (std::string* field : {&key.chart, &key.kernel, &key.unit, &key.out}) *field = cells.text();
+  key.x = cells.integer32();
+  key.y = cells.integer32();
+  ChartRow chart;
+  chart.row_heads = cells.integer();
+  chart.scaled_ulp = maximum_of(cells);
+  chart.largest_bound = cells.real();
+  return {key, chart};
+}
+
+Row row_of(const Replay& r) {
+  return {r.file, r.kernel, r.law, r.outcome, r.message};
+}
+
+Replay replay_of(const Row& row) {
+  CellReader cells(row);
+  Replay r;
+  for (std::string* field : {&r.file, &r.kernel, &r.law, &r.outcome, &r.message}) *field = cells.text();
+  return r;
 }
 
 Row row_of(const Failure& f) {

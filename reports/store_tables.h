@@ -7,32 +7,10 @@
 
 #include "properties/results.h"
 #include "reports/sqlite_database.h"
+#include "reports/store_schema.h"
 
-// The tables of a result store, and how each kind of result becomes one of their rows and comes back.
+// How each kind of result becomes a row of its table (store_schema.h) and comes back.
 namespace lsecheck {
-
-struct Column {
-  std::string name;
-  ColumnType type;
-};
-
-struct Table {
-  std::string name;
-  std::vector<Column> columns;
-  int key_columns;  // the first ones are the primary key; 0: rows have none
-
-  std::string create_statement() const;
-  std::string select_all_statement() const;  // in key order; without a key in the order of all columns
-  std::string select_by_key_statement() const;
-  std::string write_statement() const;  // inserts, or replaces the row of that key
-};
-
-const Table& context_table();   // one row a field, as text
-const Table& progress_table();  // a single row
-const Table& stat_table();
-const Table& law_table();
-const Table& coverage_table();
-const Table& failure_table();
 
 using Row = std::vector<Cell>;
 
@@ -50,15 +28,19 @@ Row row_of(const Progress& progress);
 Row row_of(const StatKey& key, const StatRow& row);
 Row row_of(const LawKey& key, const LawRow& row);
 Row row_of(const std::string& coverage_class, std::uint64_t cases);
+Row row_of(const ChartKey& key, const ChartRow& row);
 Row row_of(const Failure& failure);
+Row row_of(const Replay& replay);
 
 // The inverses. Rows have their table's columns and types; std::invalid_argument says what else is wrong.
-RunContext context_of(const std::vector<Row>& rows);
+RunContext context_of(const std::vector<Row>& rows, int schema);
 Progress progress_of(const Row& row);
 std::pair<StatKey, StatRow> stat_of(const Row& row);
 std::pair<LawKey, LawRow> law_of(const Row& row);
 std::pair<std::string, std::uint64_t> coverage_of(const Row& row);
+std::pair<ChartKey, ChartRow> chart_of(const Row& row);
 Failure failure_of(const Row& row);
+Replay replay_of(const Row& row);
 
 // 64-bit FNV-1a over the table's name and the cells, lengths included.
 std::uint64_t row_digest(const Table& table, const Row& row);

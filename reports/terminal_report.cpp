@@ -132,6 +132,12 @@ std::string failure_section(const StoredRun& run, std::size_t shown) {
   return text;
 }
 
+std::string replay_section(const RunResults& results) {
+  std::string text;
+  for (const std::string& line : replay_lines(results)) text += wrap(printable(line), "  ", kColumns);
+  return text.empty() ? "" : "\nold failures that are not mended\n" + text;
+}
+
 }  // namespace
 
 std::string terminal_report(const StoredRun& run, const TerminalOptions& options) {
@@ -145,6 +151,7 @@ std::string terminal_report(const StoredRun& run, const TerminalOptions& options
   text += printable(law_section(run.results));
   text += coverage_section(options.not_covered);
   text += failure_section(run, options.failures_shown);
+  text += replay_section(run.results);
   text += "\n";
   for (const std::string& step : next_steps(run, options.not_covered)) text += printable(step) + "\n";
   return text;

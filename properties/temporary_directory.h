@@ -7,7 +7,7 @@
 
 namespace lsecheck {
 
-// An empty directory of the running test's own, removed at its end. For the tests of this folder.
+// An empty directory of the running test's own, removed at its end. For tests.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

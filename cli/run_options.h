@@ -1,0 +1,52 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include "properties/results.h"
+#include "properties/runner.h"
+
+// What every command that runs cases lets its user choose, and what follows from it.
+namespace lsecheck::cli {
+
+struct CaseRunOptions {
+  std::string kernel = "*";
+  std::string law = "*";
+  std::string profile = "smoke";
+  std::string seed = "1";
+  std::uint64_t cases = 0;  // 0: the profile's
+  std::string time;
+  std::string shard;
+  std::string backend = "cpu";
+  std::string device_timeout = "60s";
+  std::string arch = "all";
+  std::string sfu = "h200";
+  std::string schedule = "lockstep";
+  std::string reference = "certified";
+  unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+  std::string memory = "4G";
+};
+
+// Every option but --profile.
+void add_case_run_options(CLI::App& command, CaseRunOptions& options);
+
+// What a profile covers, for --help.
+inline constexpr const char* kProfileHelp =
+    "profiles:\n"
+    "  smoke    20000 cases, about a minute: every kernel, every class of case and every law some thousand times\n"
+    "  nightly  200000 cases: the rare combinations of shape, regime and law\n"
+    "  soak     100000000 cases: a sequence that --time ends, for days of looking";
+
+struct PreparedRun {
+  RunConfig config;
+  RunContext context;
+  std::uint64_t memory_limit = 0;
+};
+
+// Chooses the backend and checks everything that can be checked before the first case. Prints what was chosen for the
+// user (device, seed, shard) to standard error. Throws CLI::ValidationError, or ends as cuda_device_or_exit does.
+PreparedRun prepare_run(CaseRunOptions options, const std::string& failure_directory);
+
+}  // namespace lsecheck::cli

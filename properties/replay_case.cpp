@@ -1,0 +1,83 @@
+#include "properties/replay_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include "kernels/cuda/cuda_backend.h"
+#include "properties/case_file.h"
+#include "properties/case_kernel.h"
+#include "properties/laws.h"
+#include "properties/run_case.h"
+#include "properties/tensor_edits.h"
+
+namespace lsecheck {
+namespace {
+
+const char* name_of(LawOutcome::Status status) {
+  switch (status) {
+    case LawOutcome::Status::fails:
+      return "fails";
+    case LawOutcome::Status::holds:
+      return "holds";
+    case LawOutcome::Status::not_applicable:
+      break;
+  }
+  return "not applicable";
+}
+
+// Empty, or why the backend in use cannot run the case: its chip and unit must be the device's.
+std::string refusal_by_device(const CaseSpec& spec) {
+  if (backend_in_use() == Backend::cpu) return "";
+  const auto& device = cuda::availability().device;
+  if (!kernel_of(spec).has_cuda_build()) return "the kernel has no CUDA build";
+  if (!device || spec.arch != device->arch || spec.unit.kind != sfu::UnitKind::h200) {
+    return fmt::format("the case is for {} with sfu {}, not for the device", name_of(spec.arch),
+                       name_of(spec.unit.kind));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string> case_files_in(const std::string& folder) {
+  namespace fs = std::filesystem;
+  if (!fs::is_directory(folder)) {
+    throw std::invalid_argument(fmt::format("{} is no folder; create it, or give one that holds case files", folder));
+  }
+  std::vector<std::string> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".safetensors") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Replay replay_case_file(const std::string& path, std::uint64_t memory_limit, Reference& reference) {
+  Replay replay{path, "", "", "unreadable", ""};
+  try {
+    const CaseFile file = load_case(path, memory_limit);
+    replay.kernel = name_of(file.tensors.spec.kernel);
+    replay.law = file.law;
+    const Law* const law = find_law(file.law);
+    if (law == nullptr) {
+      replay.message = fmt::format("law '{}' is not known here", file.law);
+      return replay;
+    }
+    if (const std::string refusal = refusal_by_device(file.tensors.spec); !refusal.empty()) {
+      replay.outcome = name_of(LawOutcome::Status::not_applicable);
+      replay.message = refusal;
+      return replay;
+    }
+    const LawOutcome outcome = check_guarded(*law, bucketed(file.tensors), reference);
+    replay.outcome = name_of(outcome.status);
+    replay.message = outcome.message;
+  } catch (const FileError& error) {
+    replay.message = error.what();
+  }
+  return replay;
+}
+
+}  // namespace lsecheck

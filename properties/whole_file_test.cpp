@@ -1,0 +1,81 @@
+#include "properties/whole_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include "properties/temporary_directory.h"
+
+namespace lsecheck {
+namespace {
+
+template <typename Action>
+void expect_file_error(Action action, FileErrorKind kind, std::initializer_list<const char*> parts) {
+  std::optional<FileError> error;
+  try {
+    action();
+  } catch (const FileError& thrown) {
+    error = thrown;
+  }
+  ASSERT_TRUE(error.has_value());
+  const std::string message = error->what();
+  EXPECT_EQ(error->kind(), kind) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  for (const char* part : parts) EXPECT_NE(message.find(part), std::string::npos) << message << " lacks " << part;
+}
+
+TEST(WholeFileTest, WritesAndReplacesLeavingOneFile) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "out.json", "first");
+  write_file_atomically(directory / "out.json", std::string("se\0cond", 7));
+  EXPECT_EQ(read_whole_text(directory / "out.json"), std::string("se\0cond", 7));
+  EXPECT_EQ(directory.file_count(), 1u);
+}
+
+TEST(WholeFileTest, ASymbolicLinkStaysALink) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "target", "old");
+  std::filesystem::create_symlink(directory / "target", directory / "link");
+  write_file_atomically(directory / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+  EXPECT_EQ(read_whole_text(directory / "target"), "new");
+}
+
+TEST(WholeFileTest, AFullDeviceIsAnEnvironmentErrorAndStaysADevice) {
+  expect_file_error([] { write_file_atomically("/dev/full", "text"); }, FileErrorKind::environment,
+                    {"/dev/full: cannot write: No space left on device; ", "free some space"});
+  struct stat status {};
+  ASSERT_EQ(stat("/dev/full", &status), 0);
+  EXPECT_TRUE(S_ISCHR(status.st_mode));
+}
+
+TEST(WholeFileTest, UnwritablePlacesAreNamedWithARemedy) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "");
+  expect_file_error([&] { write_file_atomically(directory / "file/report.html", "text"); }, FileErrorKind::environment,
+                    {"file/report.html", "Not a directory", "choose a path inside a directory"});
+  expect_file_error([&] { write_file_atomically(directory / "absent/report.html", "text"); },
+                    FileErrorKind::environment,
+                    {"absent/report.html", "No such file or directory", "create the directory first"});
+  expect_file_error([&] { write_file_atomically(directory / "", "text"); }, FileErrorKind::environment,
+                    {"Is a directory", "give a file name inside it"});
+  expect_file_error([] { write_file_atomically("", "text"); }, FileErrorKind::environment, {"cannot write"});
+  EXPECT_EQ(directory.file_count(), 1u);
+}
+
+TEST(WholeFileTest, ReadingRefusesWhatIsNoFileAndWhatIsTooLarge) {
+  const TemporaryDirectory directory;
+  expect_file_error([&] { read_whole_text(directory / "absent"); }, FileErrorKind::unreadable,
+                    {"absent: cannot open: No such file"});
+  expect_file_error([&] { read_whole_text(directory / ""); }, FileErrorKind::unreadable, {"not a regular file"});
+  write_file_atomically(directory / "five", "12345");
+  EXPECT_EQ(read_whole_file(directory / "five", 5).size(), 5u);
+  expect_file_error([&] { read_whole_file(directory / "five", 4); }, FileErrorKind::unreadable,
+                    {"5 bytes are more than the memory limit of 4 bytes"});
+}
+
+}  // namespace
+}  // namespace lsecheck
