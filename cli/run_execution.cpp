@@ -9,6 +9,7 @@
 #include "cli/progress_line.h"
 #include "fuzz/committed_worst.h"
 #include "properties/replay_case.h"
+#include "properties/run_case.h"
 #include "reports/result_store.h"
 
 namespace lsecheck::cli {
