@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -21,6 +22,8 @@
 #include "reports/json_report.h"
 #include "reports/junit_report.h"
 #include "reports/markdown_report.h"
+#include "reports/night_history.h"
+#include "reports/read_run.h"
 #include "reports/run_summary.h"
 #include "reports/terminal_report.h"
 
@@ -31,6 +34,7 @@ struct NightlyOptions {
   CaseRunOptions cases;
   std::string out = "lsecheck-nightly";
   std::string failures;  // empty: nothing is replayed
+  std::string history;   // empty: the reports know of no other night
   bool resume = false;
 };
 
@@ -49,22 +53,50 @@ std::vector<std::string> old_failures(const std::string& folder) {
   }
 }
 
-void write_reports(const StoredRun& run, const std::string& folder) {
+// The nights in the sub-folders of `folder`, by name, and this one last. One that cannot be read is named and left out:
+// a damaged night must not cost this one's reports.
+std::vector<Night> nights_in(const std::string& folder, const std::string& own_store) {
+  std::vector<Night> nights;
+  if (folder.empty()) return nights;
+  std::vector<std::filesystem::path> stores;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::filesystem::path store = entry.path() / "run.db";
+    std::error_code missing;
+    if (!std::filesystem::exists(store, missing) || std::filesystem::equivalent(store, own_store, missing)) continue;
+    stores.push_back(store);
+  }
+  std::sort(stores.begin(), stores.end());
+  for (const auto& store : stores) {
+    try {
+      nights.push_back(night_of(read_run(store), store.string()));
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "lsecheck: left out of the history: {}\n", error.what());
+    }
+  }
+  return nights;
+}
+
+void write_reports(const StoredRun& run, const std::vector<Night>& nights, const std::string& folder) {
   const std::vector<std::string> gaps = coverage_gaps(run);
   write_file_atomically(folder + "/results.json", results_text(run));
   write_file_atomically(folder + "/junit.xml", junit_report(run));
-  write_file_atomically(folder + "/report.md", markdown_report(run, gaps));
-  write_file_atomically(folder + "/report.html", html_report(run, gaps));
+  write_file_atomically(folder + "/report.md", markdown_report(run, gaps, nights));
+  write_file_atomically(folder + "/report.html", html_report(run, gaps, nights));
 }
 
 void nightly(NightlyOptions options) {
   // With a time budget alone, time ends the sequence and not its length.
   options.cases.profile = !options.cases.time.empty() && options.cases.cases == 0 ? "soak" : "nightly";
   const std::vector<std::string> files = old_failures(options.failures);
+  if (!options.history.empty() && !std::filesystem::is_directory(options.history)) {
+    throw CLI::ValidationError("--history", fmt::format("there is no folder '{}'", options.history));
+  }
   const PreparedRun prepared = prepare_run(options.cases, options.out + "/failures");
   create_folder(options.out);
   const ExecutedRun done = execute_run(prepared, {options.out + "/run.db", options.resume}, files);
-  write_reports(done.run, options.out);
+  std::vector<Night> nights = nights_in(options.history, options.out + "/run.db");
+  nights.push_back(night_of(done.run, options.out + "/run.db"));
+  write_reports(done.run, nights, options.out);
   TerminalOptions shown;
   shown.not_covered = coverage_gaps(done.run);
   shown.colour = standard_output_wants_colour();
@@ -85,6 +117,8 @@ void add_nightly_command(CLI::App& app) {
   add_case_run_options(*command, options->cases);
   command->add_option("--failures", options->failures, "folder of case files of earlier failures, replayed first")
       ->type_name("DIR");
+  command->add_option("--history", options->history, "folder of earlier nights' --out folders, shown in the reports")
+      ->type_name("DIR");
   command->add_option("--out", options->out, "folder for the store, the reports and new failing cases")
       ->type_name("DIR")
       ->capture_default_str();
@@ -97,7 +131,7 @@ void add_nightly_command(CLI::App& app) {
       "replayed failure that still fails, or whose file cannot be read, fails the night.\n" +
       std::string(kProfileHelp) +
       "\nexamples:\n"
-      "  lsecheck nightly --time 30m --failures known-failures --out night\n"
+      "  lsecheck nightly --time 30m --failures known-failures --history nights --out nights/20261130\n"
       "  lsecheck nightly --cases 200000 --seed 20261130 --out again\n"
       "  lsecheck nightly --shard 2/8 --seed 20261130 --out night2; lsecheck merge --into all.db night*/run.db");
   command->callback([options] { nightly(*options); });
