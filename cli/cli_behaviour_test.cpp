@@ -152,6 +152,21 @@ constexpr CommandLine kCommandLines[] = {
      "n/results.json",
      0, "^$"},
     {"NightlyUnwritableFolder", "nightly --seed 1 --out /dev/null/n", 4, "^$", "/dev/null/n: cannot create the folder"},
+    {"NightlyOnTwoProcessesIsTheUndividedNight",
+     "nightly --seed 5 --cases 300 --jobs 1 --devices 2 --out two >/dev/null 2>&1 && lsecheck nightly --seed 5 --cases "
+     "300 --out one >/dev/null 2>&1 && cmp one/results.json two/results.json && cat two/shard-2.log",
+     0, "CLEAN"},
+    {"NightlyOnProcessesTwiceInOneFolder",
+     "nightly --cases 64 --devices 1 --out n >/dev/null 2>&1; lsecheck nightly --cases 64 --devices 1 --out n", 2, "^$",
+     "n/shard-1/run.db: exists already; add --resume"},
+    {"NightlyOnProcessesResumed",
+     "nightly --cases 64 --devices 1 --seed 3 --out n >/dev/null 2>&1; lsecheck nightly --cases 64 --devices 1 --seed "
+     "3 --resume --out n",
+     0, "^CLEAN"},
+    {"NightlyOnNoProcess", "nightly --devices 0", 2, "^$", "--devices: '0': with --backend cpu a number of processes"},
+    {"NightlyOnAllWithoutGpus", "nightly --devices all", 2, "^$", "--devices: 'all': with --backend cpu a number"},
+    {"NightlyShardOnDevices", "nightly --devices 2 --shard 1/2", 2, "^$", "--devices: shards the night itself"},
+    {"NightlyMissingHistory", "nightly --history no-such", 2, "^$", "--history: there is no folder 'no-such'"},
     {"NightlyHelp", "nightly --help", 0, "smoke +20000.*nightly +200000.*soak.*examples:"},
 
     {"MergeIsTheUndividedRun",
