@@ -20,5 +20,6 @@ void add_report_command(CLI::App& app);
 void add_check_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_calibrate_command(CLI::App& app);
+void add_exhaustive_command(CLI::App& app);
 
 }  // namespace lsecheck::cli

@@ -86,6 +86,7 @@ int run(int argc, char** argv) {
   add_check_command(app);
   add_bench_command(app);
   add_calibrate_command(app);
+  add_exhaustive_command(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw CLI::RequiredError("a sub-command");

@@ -1,5 +1,6 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cuda_bench.h"
+#include "kernels/cuda/cuda_two_partition.h"
 #include "kernels/cuda/sfu_sweep.h"
 
 // The build without nvcc: cuda.cmake compiles this file in place of the files that need the CUDA runtime.
@@ -40,6 +41,10 @@ CombineTiming time_combine(std::string_view, const CombineShape&, const KernelVa
 }
 
 double copy_bytes_per_second(int) {
+  unavailable();
+}
+
+TwoPartitionSweep sweep_two_partitions(two_partition::Kernel, std::uint64_t) {
   unavailable();
 }
 
