@@ -50,12 +50,12 @@ std::string reached_at(const Largest& largest) {
 void print_result(Kernel kernel, const SweepResult& result, std::uint64_t stride) {
   fmt::print("{}, f32<-f32, P = 2, lse_0 = 0: {}\n{} rows, in {} of them every output is NaN as lse_1 demands\n",
              name_of(kernel), label_of(stride), result.rows, result.nan_rows);
-  fmt::print("  {:<9}{:>12}{:>11}{:>12}{:>12}  {:<27}{:<27}{:<27}{}\n", "values", "elements", "% correct", "zeros",
+  fmt::print("  {:<9}{:>12}{:>11}{:>12}{:>12}  {:<30}{:<30}{:<30}{}\n", "values", "elements", "% correct", "zeros",
              "second tier", "ulp", "scaled_ulp", "steps", "bound_use");
   for (std::size_t i = 0; i < result.columns.size(); ++i) {
     const ColumnTally& column = result.columns[i];
     const double correct = 100.0 * static_cast<double>(column.correctly_rounded) / static_cast<double>(column.graded);
-    fmt::print("  {:<9}{:>12}{:>11.4f}{:>12}{:>12}  {:<27}{:<27}{:<27}{}\n", pair_text(i), column.graded, correct,
+    fmt::print("  {:<9}{:>12}{:>11.4f}{:>12}{:>12}  {:<30}{:<30}{:<30}{}\n", pair_text(i), column.graded, correct,
                column.zeros, column.left_double, reached_at(column.ulp), reached_at(column.scaled_ulp),
                reached_at(column.steps), reached_at(column.bound_use));
   }

@@ -71,26 +71,24 @@ LSECHECK_ANYWHERE std::int64_t ordinal_of(std::uint32_t bits) {
   return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
-// Ends of abs(y - x).
+// Ends of abs(y - x), rounded to odd: exact where x and the difference are doubles, and on the right side of every grid
+// number otherwise, since those have few bits.
 struct Distance {
   double least;
   double most;
   bool negative;  // y < x, where least > 0
 };
 
-// (y - anchor) - delta with both subtractions' residuals; where they vanish and x is known, both ends are the distance,
-// which may lie on the grid. Otherwise the second residual is at most u times the difference; 4 u cover it and the
-// roundings here, and 1 + 2^-50 the roundings of what is absolute.
+// (y - anchor) - delta, with the residuals of both subtractions: their sum with the difference is exact.
 LSECHECK_ANYWHERE Distance distance_to(double y, const Enclosure& x) {
   const double from_anchor = y - x.anchor;
   const double anchor_rest = bound_parts::sum_residual(y, -x.anchor, from_anchor);
   const double difference = from_anchor - x.delta;
   const double delta_rest = bound_parts::sum_residual(from_anchor, -x.delta, difference);
-  const double size = std::fabs(difference);
-  if (x.radius == 0 && anchor_rest == 0 && delta_rest == 0) return {size, size, difference < 0};
-  const double absolute = (x.radius + std::fabs(anchor_rest)) * (1 + 0x1p-50);
-  return {std::max(std::fma(size, -0x1p-51, size) - absolute, 0.0), std::fma(size, 0x1p-51, size) + absolute,
-          difference < 0};
+  const double low = sum_to_odd(difference, sub_down(add_down(anchor_rest, delta_rest), x.radius));
+  const double high = sum_to_odd(difference, add_up(add_up(anchor_rest, delta_rest), x.radius));
+  const double least = low > 0 ? low : high < 0 ? -high : 0.0;
+  return {least, std::max(-low, high), high < 0};
 }
 
 }  // namespace certificate
@@ -122,13 +120,13 @@ LSECHECK_ANYWHERE bool certify_element(const Enclosure& x, const Enclosure& scal
   const double ulp = metric_on_grid(distance.most * per_ulp);
   if (ulp != metric_on_grid(distance.least * per_ulp)) return false;
 
-  // Two roundings, below 4 u. An underflow leaves both ends below kMetricZero; an overflow gives +inf, as the grid
-  // does.
+  // 2 u of the distance, rounded to odd, and two roundings: below 8 u. An underflow leaves both ends below kMetricZero;
+  // an overflow gives +inf, as the grid does.
   double use = 0;
   if (distance.most != 0 || !(bound >= 0)) {
     if (!(bound >= 0x1p-1000 && bound < std::numeric_limits<double>::infinity())) return false;
-    use = metric_on_grid(distance.most / bound * (1 + 0x1p-51));
-    if (use != metric_on_grid(distance.least / bound * (1 - 0x1p-51))) return false;
+    use = metric_on_grid(distance.most / bound * (1 + 0x1p-50));
+    if (use != metric_on_grid(distance.least / bound * (1 - 0x1p-50))) return false;
   }
 
   const std::int64_t steps = ordinal_of<type>(bits) - ordinal_of<type>(rounded);

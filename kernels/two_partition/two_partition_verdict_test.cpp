@@ -127,8 +127,8 @@ TEST(TwoPartitionVerdict, LeavesWhatIsNotFiniteOpen) {
 
 TEST(TwoPartitionSweep, StridedOnTheCpuIsClean) {
   for (const Kernel kernel : {Kernel::fa4, Kernel::split_parallel}) {
-    const SweepResult result = sweep(kernel, Backend::cpu, 16'777'259);
-    EXPECT_EQ(result.rows, 256U);
+    const SweepResult result = sweep(kernel, Backend::cpu, 8'388'617);
+    EXPECT_EQ(result.rows, 512U);
     EXPECT_EQ(result.failure_count, 0U);
     EXPECT_GT(result.nan_rows, 0U);
     for (const ColumnTally& column : result.columns) {
