@@ -1,0 +1,144 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "reference/bound_arithmetic.h"
+#include "reference/device_callable.h"
+#include "reference/float_format.h"
+#include "reference/grade.h"
+#include "reference/metric_grid.h"
+
+// Grades one output element in double, on the host or on a device: what certified_double_grade.cpp does for four
+// elements at a time. Each question is asked of both ends of an enclosure: rounding to the output type, the binade and
+// the metric grid are monotone, so equal answers hold for everything in between. u = 2^-53.
+namespace lsecheck {
+
+// A real number: anchor + delta to within radius. The anchor is exact, so that a number next to it is known by how far
+// away it is.
+struct Enclosure {
+  double anchor = 0;
+  double delta = 0;
+  double radius = 0;
+};
+
+namespace certificate {
+
+// a + b rounded to odd: to the neighbour whose last bit is 1 unless the sum is a double. Like the sum itself it lies in
+// an open interval between two doubles of fewer bits, or on one of them; so its binade, and what it rounds to in a
+// format of at most 51 bits, are the sum's.
+LSECHECK_ANYWHERE double sum_to_odd(double a, double b) {
+  const double sum = a + b;
+  const double rest = bound_parts::sum_residual(a, b, sum);
+  const auto bits = std::bit_cast<std::uint64_t>(sum);
+  if (rest == 0 || (bits & 1) != 0) return sum;
+  return std::bit_cast<double>((rest > 0) == (sum > 0) ? bits + 1 : bits - 1);
+}
+
+// The ends of an enclosure, rounded to odd.
+struct Ends {
+  double low;
+  double high;
+};
+LSECHECK_ANYWHERE Ends ends_of(const Enclosure& x) {
+  return {sum_to_odd(x.anchor, sub_down(x.delta, x.radius)), sum_to_odd(x.anchor, add_up(x.delta, x.radius))};
+}
+
+template <DType type>
+LSECHECK_ANYWHERE double value_of(std::uint32_t bits) {
+  static_assert(type != DType::f16);
+  return static_cast<double>(std::bit_cast<float>(type == DType::bf16 ? bits << 16 : bits));
+}
+
+// x below the overflow threshold rounded to nearest even, in the binade 2^exponent of x: adding 1.5 * 2^52 units of
+// x's last place leaves an integer number of them. The sign is x's.
+template <DType type>
+LSECHECK_ANYWHERE std::uint32_t rounded_bits(double x, int exponent) {
+  static_assert(type != DType::f16);
+  const double shifter = 0x1.8p52 * two_to_the(exponent + 1 - format_of(type).precision);
+  const double rounded = (x + shifter) - shifter;
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(static_cast<float>(std::copysign(rounded, x)));
+  return type == DType::bf16 ? bits >> 16 : bits;
+}
+
+template <DType type>
+LSECHECK_ANYWHERE std::int64_t ordinal_of(std::uint32_t bits) {
+  const std::uint32_t sign = std::uint32_t{1} << (format_of(type).bits - 1);
+  const auto magnitude = static_cast<std::int64_t>(bits & (sign - 1));
+  return (bits & sign) != 0 ? -magnitude : magnitude;
+}
+
+// Ends of abs(y - x), rounded to odd: exact where x and the difference are doubles, and on the right side of every grid
+// number otherwise, since those have few bits.
+struct Distance {
+  double least;
+  double most;
+  bool negative;  // y < x, where least > 0
+};
+
+// (y - anchor) - delta, with the residuals of both subtractions: their sum with the difference is exact.
+LSECHECK_ANYWHERE Distance distance_to(double y, const Enclosure& x) {
+  const double from_anchor = y - x.anchor;
+  const double anchor_rest = bound_parts::sum_residual(y, -x.anchor, from_anchor);
+  const double difference = from_anchor - x.delta;
+  const double delta_rest = bound_parts::sum_residual(from_anchor, -x.delta, difference);
+  const double low = sum_to_odd(difference, sub_down(add_down(anchor_rest, delta_rest), x.radius));
+  const double high = sum_to_odd(difference, add_up(add_up(anchor_rest, delta_rest), x.radius));
+  const double least = low > 0 ? low : high < 0 ? -high : 0.0;
+  return {least, std::max(-low, high), high < 0};
+}
+
+}  // namespace certificate
+
+// The grade of the finite output `bits` against x, where C is enclosed by `scale`; false: some question stays open, and
+// `grade` means nothing. bound: as in RowToGrade.
+template <DType type>
+LSECHECK_ANYWHERE bool certify_element(const Enclosure& x, const Enclosure& scale, std::uint32_t bits, double bound,
+                                       ElementGrade& grade) {
+  using namespace certificate;
+  constexpr FloatFormat kFormat = format_of(type);
+  const Ends ends = ends_of(x);
+  const double threshold = overflow_threshold(type);
+  if (!(std::fabs(ends.low) < threshold && std::fabs(ends.high) < threshold)) return false;
+  const int exponent = clamped_exponent(type, ends.low);
+  if (exponent != clamped_exponent(type, ends.high)) return false;
+  const std::uint32_t rounded = rounded_bits<type>(ends.low, exponent);
+  if (rounded != rounded_bits<type>(ends.high, exponent)) return false;
+  const Ends scale_ends = ends_of(scale);
+  const int scale_exponent = std::min(clamped_exponent(type, std::max(scale_ends.low, 0.0)), kFormat.max_exponent);
+  if (!(scale_ends.high < std::numeric_limits<double>::infinity()) ||
+      scale_exponent != std::min(clamped_exponent(type, scale_ends.high), kFormat.max_exponent)) {
+    return false;
+  }
+
+  // 1 / ulp is a power of two: the products are exact, or so small that both are below kMetricZero.
+  const Distance distance = distance_to(value_of<type>(bits), x);
+  const double per_ulp = two_to_the(kFormat.precision - 1 - exponent);
+  const double ulp = metric_on_grid(distance.most * per_ulp);
+  if (ulp != metric_on_grid(distance.least * per_ulp)) return false;
+
+  // 2 u of the distance, rounded to odd, and two roundings: below 8 u. An underflow leaves both ends below kMetricZero;
+  // an overflow gives +inf, as the grid does.
+  double use = 0;
+  if (distance.most != 0 || !(bound >= 0)) {
+    if (!(bound >= 0x1p-1000 && bound < std::numeric_limits<double>::infinity())) return false;
+    use = metric_on_grid(distance.most / bound * (1 + 0x1p-50));
+    if (use != metric_on_grid(distance.least / bound * (1 - 0x1p-50))) return false;
+  }
+
+  const std::int64_t steps = ordinal_of<type>(bits) - ordinal_of<type>(rounded);
+  grade.ulp = ulp;
+  grade.scaled_ulp = metric_scaled(ulp, two_to_the(exponent - scale_exponent));
+  grade.bound_use = use;
+  grade.signed_ulp = distance.negative && ulp > 0 ? -ulp : ulp;
+  grade.steps = steps < 0 ? -steps : steps;
+  grade.correctly_rounded = rounded;
+  grade.within_bound = use <= 1;
+  grade.undecided = false;
+  return true;
+}
+
+}  // namespace lsecheck
