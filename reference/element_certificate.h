@@ -17,34 +17,20 @@
 // the metric grid are monotone, so equal answers hold for everything in between. u = 2^-53.
 namespace lsecheck {
 
-// A real number: anchor + delta to within radius. The anchor is exact, so that a number next to it is known by how far
-// away it is.
+// A real number: centre to within radius.
 struct Enclosure {
-  double anchor = 0;
-  double delta = 0;
+  double centre = 0;
   double radius = 0;
 };
 
 namespace certificate {
 
-// a + b rounded to odd: to the neighbour whose last bit is 1 unless the sum is a double. Like the sum itself it lies in
-// an open interval between two doubles of fewer bits, or on one of them; so its binade, and what it rounds to in a
-// format of at most 51 bits, are the sum's.
-LSECHECK_ANYWHERE double sum_to_odd(double a, double b) {
-  const double sum = a + b;
-  const double rest = bound_parts::sum_residual(a, b, sum);
-  const auto bits = std::bit_cast<std::uint64_t>(sum);
-  if (rest == 0 || (bits & 1) != 0) return sum;
-  return std::bit_cast<double>((rest > 0) == (sum > 0) ? bits + 1 : bits - 1);
-}
-
-// The ends of an enclosure, rounded to odd.
 struct Ends {
   double low;
   double high;
 };
 LSECHECK_ANYWHERE Ends ends_of(const Enclosure& x) {
-  return {sum_to_odd(x.anchor, sub_down(x.delta, x.radius)), sum_to_odd(x.anchor, add_up(x.delta, x.radius))};
+  return {sub_down(x.centre, x.radius), add_up(x.centre, x.radius)};
 }
 
 template <DType type>
@@ -71,22 +57,19 @@ LSECHECK_ANYWHERE std::int64_t ordinal_of(std::uint32_t bits) {
   return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
-// Ends of abs(y - x), rounded to odd: exact where x and the difference are doubles, and on the right side of every grid
-// number otherwise, since those have few bits.
+// Ends of abs(y - x).
 struct Distance {
   double least;
   double most;
   bool negative;  // y < x, where least > 0
 };
 
-// (y - anchor) - delta, with the residuals of both subtractions: their sum with the difference is exact.
+// y - centre is the difference and its residual exactly.
 LSECHECK_ANYWHERE Distance distance_to(double y, const Enclosure& x) {
-  const double from_anchor = y - x.anchor;
-  const double anchor_rest = bound_parts::sum_residual(y, -x.anchor, from_anchor);
-  const double difference = from_anchor - x.delta;
-  const double delta_rest = bound_parts::sum_residual(from_anchor, -x.delta, difference);
-  const double low = sum_to_odd(difference, sub_down(add_down(anchor_rest, delta_rest), x.radius));
-  const double high = sum_to_odd(difference, add_up(add_up(anchor_rest, delta_rest), x.radius));
+  const double difference = y - x.centre;
+  const double rest = bound_parts::sum_residual(y, -x.centre, difference);
+  const double low = add_down(difference, sub_down(rest, x.radius));
+  const double high = add_up(difference, add_up(rest, x.radius));
   const double least = low > 0 ? low : high < 0 ? -high : 0.0;
   return {least, std::max(-low, high), high < 0};
 }
@@ -120,8 +103,7 @@ LSECHECK_ANYWHERE bool certify_element(const Enclosure& x, const Enclosure& scal
   const double ulp = metric_on_grid(distance.most * per_ulp);
   if (ulp != metric_on_grid(distance.least * per_ulp)) return false;
 
-  // 2 u of the distance, rounded to odd, and two roundings: below 8 u. An underflow leaves both ends below kMetricZero;
-  // an overflow gives +inf, as the grid does.
+  // Two roundings: below 8 u. An underflow leaves both ends below kMetricZero; an overflow gives +inf, as the grid does.
   double use = 0;
   if (distance.most != 0 || !(bound >= 0)) {
     if (!(bound >= 0x1p-1000 && bound < std::numeric_limits<double>::infinity())) return false;

@@ -49,10 +49,10 @@ LSECHECK_ANYWHERE double certificate_radius(int count) {
 }
 
 LSECHECK_ANYWHERE Enclosure enclosure_of_mean(const CertificateSums& sums, double total, double radius) {
-  return {0, sums.sum / total, sums.size / total * radius};
+  return {sums.sum / total, sums.size / total * radius};
 }
 LSECHECK_ANYWHERE Enclosure enclosure_of_scale(const CertificateSums& sums, double total, double radius) {
-  return {0, sums.size / total, sums.size / total * radius};
+  return {sums.size / total, sums.size / total * radius};
 }
 
 }  // namespace lsecheck
