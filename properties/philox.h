@@ -113,14 +113,14 @@ class PhiloxStream {
     return low | static_cast<std::uint64_t>(next_u32()) << 32;
   }
 
-  std::uint64_t below(std::uint64_t n) { return below_from(next_u64(), n); }                           // 2 words
+  std::uint64_t below(std::uint64_t n) { return below_from(next_u64(), n); }                                 // 2 words
   std::int64_t between(std::int64_t low, std::int64_t high) { return between_from(next_u64(), low, high); }  // 2 words
   // True with probability numerator / denominator. 2 words.
   bool chance(std::uint64_t numerator, std::uint64_t denominator) { return below(denominator) < numerator; }
 
-  float uniform() { return uniform_from(next_u32()); }                                               // 1 word
+  float uniform() { return uniform_from(next_u32()); }                                                  // 1 word
   float uniform_between(float low, float high) { return uniform_between_from(next_u32(), low, high); }  // 1 word
-  float normal() {                                                                                   // 4 words
+  float normal() {                                                                                      // 4 words
     PhiloxCounter words;
     for (std::uint32_t& word : words) word = next_u32();
     return normal_from(words);

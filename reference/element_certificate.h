@@ -103,7 +103,8 @@ LSECHECK_ANYWHERE bool certify_element(const Enclosure& x, const Enclosure& scal
   const double ulp = metric_on_grid(distance.most * per_ulp);
   if (ulp != metric_on_grid(distance.least * per_ulp)) return false;
 
-  // Two roundings: below 8 u. An underflow leaves both ends below kMetricZero; an overflow gives +inf, as the grid does.
+  // Two roundings: below 8 u. An underflow leaves both ends below kMetricZero; an overflow gives +inf, as the grid
+  // does.
   double use = 0;
   if (distance.most != 0 || !(bound >= 0)) {
     if (!(bound >= 0x1p-1000 && bound < std::numeric_limits<double>::infinity())) return false;

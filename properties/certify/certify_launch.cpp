@@ -57,8 +57,7 @@ ExecutedRows certify_on_executor(const CaseTensors& tensors, std::span<const std
                     {"verdicts", executed.verdicts.data(), executed.verdicts.size() * sizeof(std::uint32_t), true}};
   if (!list.empty()) {
     launch.buffers.push_back(input("listed", list));
-    launch.buffers.push_back(
-        {"grades", executed.grades.data(), executed.grades.size() * sizeof(std::uint32_t), true});
+    launch.buffers.push_back({"grades", executed.grades.data(), executed.grades.size() * sizeof(std::uint32_t), true});
   }
   launch.arch = spec.arch;
   launch.jobs = jobs;

@@ -38,8 +38,7 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
 
 class SecondTier {
  public:
-  SecondTier(const Plan& plan, Result& result)
-      : plan_(plan), result_(result), reference_(make_certified_reference()) {}
+  SecondTier(const Plan& plan, Result& result) : plan_(plan), result_(result), reference_(make_certified_reference()) {}
 
   void judge(std::uint64_t row, const RowRecord& record, bool to_verify) {
     const CaseTensors drawn = draw_rows(plan_.sequence, row, 1);
@@ -120,8 +119,7 @@ void Findings::add(std::string line) {
   if (first.size() < kListed) first.push_back(std::move(line));
 }
 
-Result certify_rows_of(const Plan& given, RowCertifier& certifier,
-                       const std::function<void(std::uint64_t)>& progress) {
+Result certify_rows_of(const Plan& given, RowCertifier& certifier, const std::function<void(std::uint64_t)>& progress) {
   Plan plan = given;
   plan.verify = std::min(plan.verify, plan.rows);
   Result result;
@@ -131,8 +129,7 @@ Result certify_rows_of(const Plan& given, RowCertifier& certifier,
   for (std::uint64_t first = 0; first < plan.rows;) {
     const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(certifier.batch_rows(), plan.rows - first));
     const BatchVerdict batch = certifier.certify(first, count);
-    result.certified +=
-        std::uint64_t{count} * plan.sequence.ov_depth - batch.open_elements - batch.failing_elements;
+    result.certified += std::uint64_t{count} * plan.sequence.ov_depth - batch.open_elements - batch.failing_elements;
     result.unlisted_rows += batch.unlisted_rows;
     for (std::size_t metric = 0; metric < kMetrics; ++metric) raise(result.largest[metric], batch.largest[metric]);
 

@@ -8,8 +8,8 @@
 
 #include "properties/certify/row_certifier.h"
 
-// Certifies rows 0 .. rows - 1 of a sequence in two tiers: what a RowCertifier leaves open or finds failing is graded by
-// the certified reference. Some rows are graded by both, and compared.
+// Certifies rows 0 .. rows - 1 of a sequence in two tiers: what a RowCertifier leaves open or finds failing is graded
+// by the certified reference. Some rows are graded by both, and compared.
 namespace lsecheck::certify {
 
 struct Plan {

@@ -45,9 +45,9 @@ struct CertifiedGrade {
 
 // Everything about one row, from where it was judged.
 struct RowRecord {
-  std::vector<float> lse;             // [P]
-  std::vector<float> o;               // [P, D]
-  std::vector<std::uint32_t> output;  // [D] bits
+  std::vector<float> lse;              // [P]
+  std::vector<float> o;                // [P, D]
+  std::vector<std::uint32_t> output;   // [D] bits
   std::vector<CertifiedGrade> grades;  // [D]
 };
 
