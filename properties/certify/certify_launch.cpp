@@ -61,7 +61,8 @@ ExecutedRows certify_on_executor(const CaseTensors& tensors, std::span<const std
   }
   launch.arch = spec.arch;
   launch.jobs = jobs;
-  if (const auto fault = simt::run(launch, [&] { certify_rows(arguments); })) throw std::runtime_error(fault->message);
+  if (const auto fault = simt::run(launch, [&] { certify_rows<kColumnsOfALane>(arguments); }))
+    throw std::runtime_error(fault->message);
   return executed;
 }
 

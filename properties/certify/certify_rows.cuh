@@ -23,7 +23,7 @@
 namespace lsecheck::certify {
 
 inline constexpr int kLargestPartitionCount = 160;
-inline constexpr int kColumnsAtOnce = 4;  // of each lane
+inline constexpr int kColumnsOfALane = 4;  // that certify_rows takes at once: their sums fit in registers
 
 struct CertifyArguments {
   const float* lse_partial;     // [P, rows], log2 domain
@@ -152,7 +152,8 @@ LSECHECK_DEVICE void leave_row_open(const CertifyArguments& in) {
   }
 }
 
-// One warp per block, which judges one row.
+// One warp per block, which judges one row, kColumnsAtOnce columns of each lane at a time.
+template <int kColumnsAtOnce>
 LSECHECK_KERNEL void LSECHECK_LAUNCH_BOUNDS(32) certify_rows(const CertifyArguments in) {
   const unsigned row = in.listed == nullptr ? blockIdx.x : load_global(in.listed + blockIdx.x);
   const int lane = static_cast<int>(threadIdx.x);

@@ -158,7 +158,7 @@ class CudaCertifier final : public RowCertifier {
     check(cudaEventRecord(begin_.get(), stream_.get()), "timing");
     draw();
     combine.enqueue({.lse_partial = lse_.data(), .o_partial = o_.data(), .output = output_.data()}, stream_.get());
-    certify_rows<<<count_, 32, 0, stream_.get()>>>(arguments());
+    certify_rows<kColumnsOfALane><<<count_, 32, 0, stream_.get()>>>(arguments());
     check(cudaGetLastError(), "certifying");
     gather_verdicts<<<blocks_of(count_), kThreads, 0, stream_.get()>>>(
         static_cast<const std::uint32_t*>(verdicts_.data()), count_, sequence_.ov_depth, tally());
@@ -190,7 +190,7 @@ class CudaCertifier final : public RowCertifier {
     batch.verdicts = static_cast<std::uint32_t*>(verdicts.data());
     batch.grades = static_cast<std::uint32_t*>(grades.data());
     const auto blocks = static_cast<unsigned>(n);
-    certify_rows<<<blocks, 32, 0, stream_.get()>>>(batch);
+    certify_rows<kColumnsOfALane><<<blocks, 32, 0, stream_.get()>>>(batch);
     check(cudaGetLastError(), "certifying listed rows");
     copy_rows<<<blocks, kThreads, 0, stream_.get()>>>(batch, static_cast<float*>(lse.data()),
                                                       static_cast<float*>(o.data()),
