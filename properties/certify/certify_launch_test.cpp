@@ -95,9 +95,9 @@ Output outputs_of(const CaseTensors& tensors) {
 
 TEST(CertifyRows, OrdinaryRowsAreDecidedAlmostWithoutException) {
   Counted counted;
-  for (const std::uint16_t partitions : {1, 2, 31, 37, 160}) {
+  for (const int partitions : {1, 2, 31, 37, 160}) {
     CaseSpec spec = base_spec();
-    spec.num_partitions = partitions;
+    spec.num_partitions = static_cast<std::uint16_t>(partitions);
     for (spec.seed = 0; spec.seed < 20; ++spec.seed) {
       const CaseTensors tensors = expand(spec);
       expect_the_reference(tensors, outputs_of(tensors), counted);
@@ -119,7 +119,7 @@ TEST(CertifyRows, RowsOfEveryRegimeGetTheGradesOfTheReference) {
       spec.lse = lse;
       spec.values = values;
       for (spec.seed = 0; spec.seed < 2; ++spec.seed) {
-        spec.num_partitions = spec.seed == 0 ? 37 : 5;
+        spec.num_partitions = spec.seed == 0 ? std::uint16_t{37} : std::uint16_t{5};
         const CaseTensors tensors = expand(spec);
         expect_the_reference(tensors, outputs_of(tensors), counted);
       }
