@@ -29,8 +29,9 @@ struct Ends {
   double low;
   double high;
 };
+// An x that is exactly 0 has two ends of +0: adding +0 makes that of -0, which a difference rounded downward gives.
 LSECHECK_ANYWHERE Ends ends_of(const Enclosure& x) {
-  return {sub_down(x.centre, x.radius), add_up(x.centre, x.radius)};
+  return {sub_down(x.centre, x.radius) + 0.0, add_up(x.centre, x.radius) + 0.0};
 }
 
 template <DType type>
