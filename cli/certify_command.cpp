@@ -118,6 +118,7 @@ void add_certify_command(CLI::App& app) {
   command
       ->add_option("--verify", plan.verify,
                    "rows, spread evenly, that are compared with the executor and the certified reference")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000}))
       ->capture_default_str();
   command->add_option("-P,--partitions", plan.sequence.num_partitions, "partitions of a row")->capture_default_str();
   command->add_option("-D,--depth", plan.sequence.ov_depth, "elements of a row")->capture_default_str();

@@ -6,6 +6,7 @@
 #include "kernels/ptx_float.h"
 #include "kernels/sfu/sfu.h"
 #include "kernels/sm100/fa4_bound_steps.h"
+#include "kernels/sm100/fa4_splitk_combine.cuh"
 #include "kernels/sm100/fa4_weight_steps.h"
 #include "kernels/sm100/warp_reduce.cuh"
 #include "kernels/target.cuh"
@@ -22,7 +23,6 @@
 // is not finite; an element of which some question stays open.
 namespace lsecheck::certify {
 
-inline constexpr int kLargestPartitionCount = 160;
 inline constexpr int kColumnsOfALane = 4;  // that certify_rows takes at once: their sums fit in registers
 
 struct CertifyArguments {
@@ -170,11 +170,11 @@ LSECHECK_KERNEL void LSECHECK_LAUNCH_BOUNDS(32) certify_rows(const CertifyArgume
 
   // By partition: the certificate's weight; of the bound first the enclosure of 2^(x - m) and its error, then what the
   // columns need.
-  LSECHECK_SHARED_ARRAY(double, weights, kLargestPartitionCount);
-  LSECHECK_SHARED_ARRAY(double, lows, kLargestPartitionCount);
-  LSECHECK_SHARED_ARRAY(double, ups, kLargestPartitionCount);
-  LSECHECK_SHARED_ARRAY(double, errors, kLargestPartitionCount);
-  LSECHECK_SHARED_ARRAY(std::uint32_t, are_folded, kLargestPartitionCount);
+  LSECHECK_SHARED_ARRAY(double, weights, sm100::kFa4PMax);
+  LSECHECK_SHARED_ARRAY(double, lows, sm100::kFa4PMax);
+  LSECHECK_SHARED_ARRAY(double, ups, sm100::kFa4PMax);
+  LSECHECK_SHARED_ARRAY(double, errors, sm100::kFa4PMax);
+  LSECHECK_SHARED_ARRAY(std::uint32_t, are_folded, sm100::kFa4PMax);
   LSECHECK_SHARED_ARRAY(float, tally_values, 3 * 32);
   LSECHECK_SHARED_ARRAY(std::uint32_t, tally_columns, 5 * 32);
 
