@@ -127,6 +127,18 @@ constexpr CommandLine kCommandLines[] = {
     {"RunInAHalfDescribedJob", "list >/dev/null; export JOB_COMPLETION_INDEX=1; lsecheck run --cases 2", 2, "",
      "JOB_COMPLETIONS is not; give --shard i/n"},
 
+    {"Certify", "certify --rows 300 --verify 20", 0,
+     "P = 37, D = 128.*elements +38400\n.*undecided +0\n.*failing +0\n.* 0 disagreements.*"
+     "ulp +0.5[0-9]*  +lse1-[a-z0-9]+ row-head [0-9]+, d [0-9]+\n.*\nCERTIFIED\n$"},
+    {"CertifyIsTheSameOnAnyJobs",
+     "certify --rows 1100 -P 3 -D 64 --jobs 1 | grep -v ' s: ' >a; lsecheck certify --rows 1100 -P 3 -D 64 --jobs 3 | "
+     "grep -v ' s: ' >b; cmp a b",
+     0, "^$"},
+    {"CertifyRefusesADepth", "certify -D 100", 2, "^$", "ov_depth = 100: fa4_splitk_combine is compiled for 64"},
+    {"CertifyRefusesPartitions", "certify -P 161", 2, "^$", "num_partitions = 161"},
+    {"CertifyNoRows", "certify --rows 0", 2, "^$", "--rows"},
+    {"CertifyWithoutGpu", "certify --backend cuda", 4, "^$", "use --backend cpu"},
+
     {"NightlyWritesItsFolder",
      "nightly --cases 4 --out n >o && ls n && cat o && lsecheck report n/run.db --format json --out r.json && cmp "
      "n/results.json r.json",

@@ -24,6 +24,7 @@ void add_check_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_calibrate_command(CLI::App& app);
 void add_exhaustive_command(CLI::App& app);
+void add_certify_command(CLI::App& app);
 void add_hunt_command(CLI::App& app);
 void add_docs_command(CLI::App& app);
 

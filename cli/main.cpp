@@ -91,6 +91,7 @@ int run(int argc, char** argv) {
   add_bench_command(app);
   add_calibrate_command(app);
   add_exhaustive_command(app);
+  add_certify_command(app);
   add_hunt_command(app);
   add_docs_command(app);
   try {

@@ -4,7 +4,8 @@
 #include <cstdint>
 
 #include "kernels/ptx_float.h"
-#include "reference/exp2_taylor.h"
+#include "reference/elementary.h"
+#include "reference/float_format.h"
 
 // The error of a combine of two partitions in closed form, cheap enough for every f32: lse_0 = 0, lse_1 = x, and four
 // columns of values (a_0, a_1). For the host and for device code.
@@ -13,11 +14,11 @@
 // one to partition 1. All errors are in ulps of C = sum w abs(a), the f32 ulp at the exact C's binade (scaled_ulp), C
 // being the exact result of the first three columns and 1 for the last.
 //
-// u2 = 2^-53. exp2 of the fraction is within 1.61 u2 (exp2_fraction.h), scaling is exact (u >= 2^-1022; below that u =
-// 0 is off by less than 2^-1022). 1 + u and the quotient round by u2 each, 1 - u too: a weight is within 1.61 + 2 < 4
-// u2 of itself, (1 - u) / (1 + u) within 5 u2 of 1. y - v rounds by u2 abs(y - v). The bounds below take 8 u2 of max(v,
-// C) and 2^-50 relative, and the ulp of the next lower binade where v may lie in it: they are upper bounds, and larger
-// than the error by 2^-25 ulp at most, except where v is within 8 u2 of a power of two.
+// u2 = 2^-53. exp2_double is within 1.62 u2 (elementary.h; u >= 2^-1022; below that u = 0 is off by less than
+// 2^-1022). 1 + u and the quotient round by u2 each, 1 - u too: a weight is within 1.62 + 2 < 4 u2 of itself,
+// (1 - u) / (1 + u) within 5 u2 of 1. y - v rounds by u2 abs(y - v). The bounds below take 8 u2 of max(v, C) and 2^-50
+// relative, and the ulp of the next lower binade where v may lie in it: they are upper bounds, and larger than the
+// error by 2^-25 ulp at most, except where v is within 8 u2 of a power of two.
 namespace lsecheck {
 
 inline constexpr int kPairColumns = 4;
@@ -26,29 +27,6 @@ inline constexpr double kPairValues[kPairColumns][2] = {{1, 0}, {0, 1}, {1, 1}, 
 struct PairErrors {
   float scaled_ulp[kPairColumns];  // upper bounds
 };
-
-// 2^z for -1022 <= z <= 0.
-LSECHECK_BOTH double pair_exp2(double z) {
-  constexpr auto kTaylor = kExp2Taylor;
-  const double nearest = (z + 0x1.8p52) - 0x1.8p52;
-  const double r = z - nearest;
-  double p = kTaylor[13];
-#if defined(__CUDACC__)
-#pragma unroll
-#endif
-  for (int k = 12; k >= 0; --k) p = fma(r, p, kTaylor[static_cast<unsigned>(k)]);
-  const double fraction = fma(r, p, 1.0);
-  // In two steps: a fraction below 1 times 2^-1022 is subnormal.
-  const int exponent = static_cast<int>(nearest);
-  const int half = exponent / 2;
-  return ldexp(ldexp(fraction, half), exponent - half);
-}
-
-// The f32 ulp at v's binade, v in (0, 2), floored at 2^-149.
-LSECHECK_BOTH double pair_ulp_at(double v) {
-  const int exponent = v >= 0x1p-126 ? ilogb(v) : -126;
-  return ldexp(1.0, exponent - 23);
-}
 
 // An upper bound on abs(y - v) in units of ulp; slack: that on the error of v.
 LSECHECK_BOTH float pair_error(double y, double v, double ulp, double slack) {
@@ -61,12 +39,12 @@ LSECHECK_BOTH float pair_error(double y, double v, double ulp, double slack) {
 LSECHECK_BOTH PairErrors pair_errors(float x, const float (&y)[kPairColumns]) {
   constexpr double kSlack = 8 * 0x1p-53;
   const double magnitude = fabs(static_cast<double>(x));
-  const double u = magnitude <= 1022 ? pair_exp2(-magnitude) : 0.0;
+  const double u = magnitude <= 1022 ? exp2_double(-magnitude) : 0.0;
   const double larger = 1 / (1 + u);
   const double smaller = u / (1 + u);
   // 1 / (1 + u) is in [1/2, 1). u / (1 + u) is below 1/2 but for x = 0.
   const double ulp_larger = 0x1p-24;
-  const double ulp_smaller = x == 0 ? 0x1p-24 : pair_ulp_at(fmin(smaller, 0x1.fffffffffffffp-2) * (1 - kSlack));
+  const double ulp_smaller = x == 0 ? 0x1p-24 : ulp_at(DType::f32, fmin(smaller, 0x1.fffffffffffffp-2) * (1 - kSlack));
   const bool second = x > 0;
   const double w[2] = {second ? smaller : larger, second ? larger : smaller};
   const double ulp[2] = {second ? ulp_smaller : ulp_larger, second ? ulp_larger : ulp_smaller};

@@ -5,37 +5,15 @@
 #include <vector>
 
 #include "properties/case_spec.h"
+#include "properties/draw_purpose.h"
 #include "properties/philox.h"
 
 // The pieces expand() is made of. A row-head rh = row * heads + head draws from streams of its own, keyed by
 // (spec.seed, purpose, rh): it is the same row whatever the other rows are.
 namespace lsecheck {
 
-enum class DrawPurpose : std::uint32_t {
-  empties = 1,
-  lse,
-  policy,
-  value_row,
-  value,
-  garbage,
-  attention_launch,
-  attention_window,
-  attention_query,
-  attention_key,
-  attention_value,
-  attention_sink,
-  mass,
-  mass_policy,
-  exponent_scale,
-  stale_exponent
-};
-
 inline PhiloxStream stream_for(const CaseSpec& spec, DrawPurpose purpose, std::uint64_t index) {
   return PhiloxStream(spec.seed, static_cast<std::uint32_t>(purpose), index);
-}
-// Index of partition p of row-head rh: rh < 2^48 and p < 2^16.
-inline std::uint64_t partition_index(std::uint64_t rh, std::size_t p) {
-  return rh << 16 | p;
 }
 
 // A partition, half the time one beside a 32-lane slot boundary or the last.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "properties/case_rows.h"
+#include "properties/ordinary_rows.h"
 
 // LSEs are in the log2 domain throughout.
 namespace lsecheck {
@@ -15,10 +16,10 @@ using Row = std::vector<float>;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 Row narrow(PhiloxStream& stream, std::size_t n) {
-  const float base = stream.uniform_between(-8, 8);
-  const float half_width = stream.uniform_between(0.125F, 2);
+  const std::uint32_t first_word = stream.next_u32();
+  const NarrowRow row = narrow_row(first_word, stream.next_u32());
   Row lse(n);
-  for (float& x : lse) x = base + stream.uniform_between(-half_width, half_width);
+  for (float& x : lse) x = narrow_lse(row, stream.next_u32());
   return lse;
 }
 

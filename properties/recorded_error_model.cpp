@@ -35,10 +35,6 @@ double plus(double a, double b) {
 double plus(double a, double b, double c) {
   return add_up(add_up(a, b), c);
 }
-// (1 + a)(1 + b) - 1
-double compound(double a, double b) {
-  return plus(plus(a, b), times(a, b));
-}
 
 // One f32 operation whose result is then stored in the intermediate type: (1 + u)(1 + u_i) - 1.
 double unit_with_store(DType intermediate) {

@@ -7,6 +7,7 @@
 
 #include "kernels/sfu/sfu.h"
 #include "properties/case_rows.h"
+#include "properties/ordinary_rows.h"
 #include "reference/float_format.h"
 
 namespace lsecheck {
@@ -39,7 +40,7 @@ float rounded_to(DType type, float x) {
 }
 
 void fill_normal(Row& row) {
-  const float scale = power_of_two(static_cast<int>(row.shared.between(-4, 4)));
+  const float scale = normal_row_scale(row.shared.next_u64());
   for (std::size_t p = 0; p < row.num_partitions(); ++p) {
     PhiloxStream stream = row.stream(p);
     float* values = row.partition(p);

@@ -10,6 +10,13 @@ namespace lsecheck {
 // Weights are multiplied by 2^kWeightScale: the least one that is computed is about 1.
 inline constexpr int kWeightScale = 700;
 
+// exp2_fraction of four numbers, by the same operations.
+inline Vector4 exp2_fraction(Vector4 r) {
+  const Vector4 slope =
+      exp2_slope(r, splat(kExp2LastCoefficient), [](Vector4 x, Vector4 p, double c) { return fma(x, p, splat(c)); });
+  return fma(r, slope, splat(1.0));
+}
+
 // 2^(hi + lo + kWeightScale) for -700 <= hi <= 1 and abs(lo) <= 2^-42, within kWeightError relative. u = 2^-53:
 // exp2_fraction is within 1.61 u, the fma that multiplies by 1 + lo ln 2 rounds by u; what that factor leaves out,
 // (lo ln 2)^2 / 2 and the errors of lo * ln 2, is below 2^-85 and 2^-94. hi minus its nearest integer is exact, and so

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
 
-#include "reference/exp2_taylor.h"
-#include "reference/vector4.h"
+#include "reference/device_callable.h"
 
 // 2^r for abs(r) <= 1/2 by the Taylor polynomial of degree 14: within 1.61 * 2^-53 relative.
 namespace lsecheck {
@@ -24,17 +22,33 @@ namespace lsecheck {
 //   r <  0: 2^r >= 0.7071  (0.605 + 0.5) u / 0.7071 <= 1.57 u
 // p_1 > 0, so the sum that is rounded last lies on the same side of 1 as 2^r; and the quoted ranges of the exact sums
 // are wider than those sums by far more than e_k, so they hold for the computed p_k.
-inline double exp2_fraction(double r) {
-  double p = kExp2Taylor.back();
-  for (std::size_t k = kExp2Taylor.size() - 1; k-- > 0;) p = std::fma(r, p, kExp2Taylor[k]);
-  return std::fma(r, p, 1.0);
+//
+// p_1 for any kind of number; multiply_add(r, p, c) is r * p + c in one rounding.
+template <class Number, class MultiplyAdd>
+LSECHECK_ANYWHERE Number exp2_slope(Number r, Number last, MultiplyAdd multiply_add) {
+  // Correctly rounded ln(2)^k / k!, from k = 13 down to 1.
+  Number p = last;
+  p = multiply_add(r, p, 0x1.816193166d0f9p-40);
+  p = multiply_add(r, p, 0x1.c3bd650fc2986p-36);
+  p = multiply_add(r, p, 0x1.e8cac7351bb25p-32);
+  p = multiply_add(r, p, 0x1.e4cf5158b8ecap-28);
+  p = multiply_add(r, p, 0x1.b5253d395e7c4p-24);
+  p = multiply_add(r, p, 0x1.62c0223a5c824p-20);
+  p = multiply_add(r, p, 0x1.ffcbfc588b0c7p-17);
+  p = multiply_add(r, p, 0x1.430912f86c787p-13);
+  p = multiply_add(r, p, 0x1.5d87fe78a6731p-10);
+  p = multiply_add(r, p, 0x1.3b2ab6fba4e77p-7);
+  p = multiply_add(r, p, 0x1.c6b08d704a0c0p-5);
+  p = multiply_add(r, p, 0x1.ebfbdff82c58fp-3);
+  p = multiply_add(r, p, 0x1.62e42fefa39efp-1);
+  return p;
 }
+inline constexpr double kExp2LastCoefficient = 0x1.314964d5878a9p-44;  // k = 14
 
-// The same operations on four numbers.
-inline Vector4 exp2_fraction(Vector4 r) {
-  Vector4 p = splat(kExp2Taylor.back());
-  for (std::size_t k = kExp2Taylor.size() - 1; k-- > 0;) p = fma(r, p, splat(kExp2Taylor[k]));
-  return fma(r, p, splat(1.0));
+LSECHECK_ANYWHERE double exp2_fraction(double r) {
+  const double slope =
+      exp2_slope(r, kExp2LastCoefficient, [](double x, double p, double c) { return std::fma(x, p, c); });
+  return std::fma(r, slope, 1.0);
 }
 
 }  // namespace lsecheck

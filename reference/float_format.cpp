@@ -1,7 +1,6 @@
 #include "reference/float_format.h"
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -24,14 +23,6 @@ constexpr Fields fields_of(DType type) {
   const int fraction_bits = format.precision - 1;
   const auto exponent_values = static_cast<std::uint32_t>(format.max_exponent - format.min_exponent + 2);
   return {sign_mask, sign_mask - 1, exponent_values << fraction_bits, fraction_bits};
-}
-
-// floor(log2 x) of a finite x > 0, no lower than the type's smallest normal exponent.
-int clamped_exponent(const FloatFormat& format, double x) {
-  // A double below 2^-1022 has exponent field 0; it is below every type's smallest normal number, so the clamp covers
-  // it.
-  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52) - 1023;
-  return exponent < format.min_exponent ? format.min_exponent : exponent;
 }
 
 }  // namespace
@@ -79,7 +70,7 @@ std::uint32_t round_to_nearest_even(DType type, double x) {
   const std::uint32_t sign = std::signbit(x) ? fields.sign_mask : 0;
   const double magnitude = std::fabs(x);
   if (magnitude >= overflow_threshold(type)) return sign | fields.infinity;
-  const int exponent = clamped_exponent(format, magnitude);
+  const int exponent = clamped_exponent(type, magnitude);
   // In units of the last place the magnitude is below 2^25. The scaling is by a power of two and exact: it only ever
   // enlarges, except for values above 2^precision, which are far from underflow. Adding and taking away 1.5 * 2^52
   // rounds to an integer, ties to even.
@@ -119,23 +110,6 @@ double rounding_boundary(DType type, std::uint32_t a, std::uint32_t b) {
 
 double max_finite(DType type) {
   return decode(type, fields_of(type).infinity - 1);
-}
-
-double overflow_threshold(DType type) {
-  const FloatFormat format = format_of(type);
-  // (2 - 2^(1-p)) 2^emax + 2^(emax-p) = (2 - 2^-p) 2^emax.
-  return (2.0 - two_to_the(-format.precision)) * two_to_the(format.max_exponent);
-}
-
-double smallest_subnormal(DType type) {
-  const FloatFormat format = format_of(type);
-  return two_to_the(format.min_exponent - format.precision + 1);
-}
-
-double ulp_at(DType type, double x) {
-  const FloatFormat format = format_of(type);
-  const int exponent = clamped_exponent(format, std::fabs(x));
-  return two_to_the((exponent > format.max_exponent ? format.max_exponent : exponent) - format.precision + 1);
 }
 
 }  // namespace lsecheck

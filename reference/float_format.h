@@ -60,10 +60,31 @@ std::int64_t ordinal(DType type, std::uint32_t bits);
 double rounding_boundary(DType type, std::uint32_t a, std::uint32_t b);
 
 double max_finite(DType type);
-double overflow_threshold(DType type);  // max_finite plus half an ulp: what rounds to Inf
-double smallest_subnormal(DType type);
+
+// max_finite plus half an ulp: what rounds to Inf. (2 - 2^(1-p)) 2^emax + 2^(emax-p) = (2 - 2^-p) 2^emax.
+constexpr double overflow_threshold(DType type) {
+  const FloatFormat format = format_of(type);
+  return (2.0 - two_to_the(-format.precision)) * two_to_the(format.max_exponent);
+}
+
+constexpr double smallest_subnormal(DType type) {
+  const FloatFormat format = format_of(type);
+  return two_to_the(format.min_exponent - format.precision + 1);
+}
+
+// floor(log2 abs(x)) of a finite x, no lower than the type's smallest normal exponent. A double below 2^-1022 has
+// exponent field 0; it is below every type's smallest normal number, so the clamp covers it.
+constexpr int clamped_exponent(DType type, double x) {
+  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023;
+  return exponent < format_of(type).min_exponent ? format_of(type).min_exponent : exponent;
+}
+
 // ulp at the binade of abs(x), floored at the smallest subnormal (Goldberg). x finite; above the format's range the top
 // binade's ulp.
-double ulp_at(DType type, double x);
+constexpr double ulp_at(DType type, double x) {
+  const FloatFormat format = format_of(type);
+  const int exponent = clamped_exponent(type, x);
+  return two_to_the((exponent > format.max_exponent ? format.max_exponent : exponent) - format.precision + 1);
+}
 
 }  // namespace lsecheck

@@ -17,13 +17,13 @@ inline constexpr double kMetricZero = 0x1p-16;  // the largest value that is rep
 
 // The bits of v that lie between grid numbers in v's binade, v > 0: 42 of 52 from 1 on, one more per binade below, at
 // most 49.
-inline int metric_grid_free_bits(double v) {
+constexpr int metric_grid_free_bits(double v) {
   const int below_one = 1023 - static_cast<int>(std::bit_cast<std::uint64_t>(v) >> 52);
   return 42 + (below_one < 0 ? 0 : below_one > 7 ? 7 : below_one);
 }
 
 // The grid number that stands for v >= 0; +inf above the largest one.
-inline double metric_on_grid(double v) {
+constexpr double metric_on_grid(double v) {
   if (v <= kMetricZero) return 0;
   const std::uint64_t between = (std::uint64_t{1} << metric_grid_free_bits(v)) - 1;
   // Carrying into the exponent field gives the next binade's first number, and +inf stays +inf.
@@ -31,12 +31,12 @@ inline double metric_on_grid(double v) {
 }
 
 // The largest v that `on_grid` stands for.
-inline double metric_cell_top(double on_grid) {
+constexpr double metric_cell_top(double on_grid) {
   return on_grid == 0 ? kMetricZero : on_grid;
 }
 
 // The grid number after `on_grid`, which is finite.
-inline double metric_grid_next(double on_grid) {
+constexpr double metric_grid_next(double on_grid) {
   const double top = metric_cell_top(on_grid);
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(top) + (std::uint64_t{1} << metric_grid_free_bits(top)));
 }
@@ -44,7 +44,7 @@ inline double metric_grid_next(double on_grid) {
 // scaled_ulp from ulp: ratio = ulp_T(x) / ulp_T(C), a power of two at most 1. Dividing by a power of two maps every
 // grid number that is an end of a cell of the quotient to an end of a cell, because cells do not get narrower,
 // relatively, as values shrink. So the quotient of the reported ulp falls into the cell of the quotient itself.
-inline double metric_scaled(double ulp_on_grid, double ratio) {
+constexpr double metric_scaled(double ulp_on_grid, double ratio) {
   return metric_on_grid(ulp_on_grid * ratio);
 }
 

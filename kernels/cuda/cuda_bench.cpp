@@ -10,24 +10,13 @@
 
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/cuda_event.h"
 #include "kernels/cuda/device_combine.h"
 #include "kernels/sfu/splitmix64.h"
 
 namespace lsecheck::cuda {
 
 namespace {
-
-class Event {
- public:
-  Event() { check(cudaEventCreate(&event_), "creating an event"); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  cudaEvent_t get() const { return event_; }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
 
 // The median over `repeats` of the time that `train` takes in a stream, after one run to warm up.
 double median_seconds(int repeats, const std::string& what, const std::function<void(cudaStream_t)>& train) {

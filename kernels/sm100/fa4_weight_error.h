@@ -29,7 +29,4 @@ inline constexpr double kWeightNearError = 0x1p-38;
 std::vector<Fa4PartitionWeight> fa4_weight_errors(std::span<const double> x, const sfu::UnitAccuracy& unit,
                                                   std::optional<double> sink = std::nullopt);
 
-// Half an ulp of the f32 difference x - y of two f32 values, or 0 where the difference is an f32 itself.
-double f32_subtraction_error(double x, double y);
-
 }  // namespace lsecheck::sm100

@@ -56,10 +56,6 @@ constexpr double kSumSlack = 1 + 0x1p-40;
 constexpr double kChainSlack = 1 + 0x1p-10;
 constexpr float kNoKey = -std::numeric_limits<float>::infinity();
 
-double compound(double a, double b) {
-  return add_up(add_up(a, b), mul_up(a, b));
-}
-
 // Steps 2 and 3: one weight of a level.
 struct Factor {
   double exponent_error = 0;

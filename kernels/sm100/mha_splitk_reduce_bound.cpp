@@ -53,10 +53,6 @@ constexpr double kSumSlack = 1 + 0x1p-40;
 // total from here on has a finite reciprocal: 2^128 / (1 + 2^-21) rounds below Inf; that of 2^-128 is Inf.
 constexpr double kFiniteInverse = 0x1p-128 + 0x1p-149;
 
-double compound(double a, double b) {
-  return add_up(add_up(a, b), mul_up(a, b));
-}
-
 struct Weight {
   double term_near = 0;  // T_p within kTermError
   double term_up = 0;

@@ -56,10 +56,6 @@ constexpr double kSumSlack = 1 + 0x1p-40;
 // What rounding errors of a whole chain can multiply an absolute error by.
 constexpr double kChainSlack = 1 + 0x1p-10;
 
-double compound(double a, double b) {
-  return add_up(add_up(a, b), mul_up(a, b));
-}
-
 // What happens to one split on its way into the result.
 struct Path {
   WeightFate fate = WeightFate::empty;
