@@ -55,7 +55,7 @@ Figure bound_use_figure(const std::vector<Night>& nights) {
     ticks += fmt::format("{}{} {}", i == 0 ? "" : ",", gnuplot_quoted(std::to_string(nights[i].seed)), i);
   }
   std::string script = fmt::format(
-      "set key bottom outside center horizontal\nset xtics rotate by -30 ({})\nset xrange [-0.2:{}]\nset yrange "
+      "set key outside right\nset xtics rotate by -30 ({})\nset xrange [-0.2:{}]\nset yrange "
       "[0:2]\nset ylabel 'largest bound use'\n",
       ticks, static_cast<double>(nights.size()) - 0.8);
   std::string curves = "1 with lines linecolor rgb '#c62828' dashtype 2 title 'bound'";
@@ -82,7 +82,7 @@ Figure bound_use_figure(const std::vector<Night>& nights) {
     }
     rows.push_back(row);
   }
-  const std::string caption = "Largest bound_use of each kernel; above 1 the law accuracy fails";
+  const std::string caption = "Largest bound_use of each kernel with f32 output; above 1 the law accuracy fails";
   return {caption, caption + ", night by night", script + "plot " + curves, table(header, rows, 1)};
 }
 

@@ -26,6 +26,7 @@ Night night_of(const StoredRun& run, const std::string& file) {
     if (kept.repro.empty()) kept.repro = repro_line(run.context, failure.token);
   }
   for (const auto& [key, row] : run.results.stats) {
+    if (key.out != "f32") continue;
     double& largest = night.bound_use[key.kernel];
     largest = std::max(largest, row.bound_use.max.value);
   }

@@ -25,7 +25,8 @@ struct Night {
   std::uint64_t cases = 0;
   std::map<std::pair<std::string, std::string>, NightFailure> failures;  // by kernel and law
   std::vector<std::string> unmended;                                     // replay_lines
-  std::map<std::string, double> bound_use;                               // the largest of each kernel
+  std::map<std::string, double>
+      bound_use;  // the largest of each kernel with f32 output: no cast hides what the kernel did
 };
 
 Night night_of(const StoredRun& run, const std::string& file);
