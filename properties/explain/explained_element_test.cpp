@@ -1,0 +1,123 @@
+#include "properties/explain/explained_element.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "properties/case_draw.h"
+#include "properties/case_expand.h"
+#include "properties/case_kernel.h"
+#include "properties/tensor_edits.h"
+#include "reference/certified_reference.h"
+
+namespace lsecheck {
+namespace {
+
+void expect_explained(const ExplainedElement& why, DType out, const ElementGrade& grade) {
+  EXPECT_EQ(why.contract_bits, why.stored_bits);
+  EXPECT_EQ(round_to_nearest_even(out, why.exact), grade.correctly_rounded);
+  double sum = 0;
+  double largest = 0;
+  for (const ErrorShare& share : why.shares) {
+    sum += share.ulp;
+    largest = std::max(largest, std::fabs(share.ulp));
+  }
+  // At most ten shares, each rounded to a double once, and as many additions of sums up to ten times the largest.
+  EXPECT_LE(std::fabs(sum - why.total_ulp), 128 * largest * 0x1p-53);
+  EXPECT_LE(std::fabs(why.total_ulp), grade.ulp == 0 ? 0x1p-16 : grade.ulp);
+  if (grade.ulp > 1) {
+    EXPECT_GE(std::fabs(why.total_ulp), grade.ulp * (1 - 0x1p-9));
+  }
+}
+
+// Over drawn cases of every kernel and both units: the steps give the kernel's bits on every graded element, the exact
+// value rounds as the reference says, and the shares add up to the error that it measures.
+class ExplainedElementTest : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Kernels, ExplainedElementTest, ::testing::Range(0, kKernelCount), [](const auto& test) {
+  return std::string(name_of(static_cast<KernelId>(test.param)));
+});
+
+TEST_P(ExplainedElementTest, TheStepsAreTheKernelsAndTheSharesAddUp) {
+  const std::unique_ptr<Reference> reference = make_certified_reference();
+  std::size_t explained = 0;
+  for (const sfu::UnitKind unit : {sfu::UnitKind::h200, sfu::UnitKind::spec}) {
+    DrawLimits limits;
+    limits.unit = unit;
+    limits.kernels = {static_cast<KernelId>(GetParam())};
+    for (std::uint64_t i = 0; i < 60; ++i) {
+      const CaseTensors tensors = bucketed(expand(draw_spec(11, i, limits)));
+      std::optional<AccuracyMeasurement> measured;
+      check_accuracy(tensors, *reference, measured);
+      if (!measured) continue;
+      const std::size_t columns = columns_of(tensors.spec);
+      for (std::size_t element = i % columns; element < measured->out_bits.size(); element += 5 * columns + 3) {
+        const std::uint32_t bits = measured->out_bits[element];
+        if (!measured->grades.graded[element] || !is_finite(tensors.spec.out, bits)) continue;
+        SCOPED_TRACE(::testing::Message() << "case " << i << " element " << element);
+        ++explained;
+        ASSERT_TRUE(finite_value_is_due(tensors, measured->variant, element / columns, element % columns));
+        expect_explained(explain_element(tensors, element / columns, element % columns, bits), tensors.spec.out,
+                         measured->grades.grades[element]);
+      }
+    }
+  }
+  EXPECT_GT(explained, 100U);
+}
+
+CaseTensors two_partitions(float lse0, float lse1, float o0, float o1) {
+  CaseTensors tensors;
+  tensors.spec.num_partitions = 2;
+  tensors.spec.ov_depth = 1;
+  tensors.spec.out = tensors.spec.partial = DType::f32;
+  tensors.lse_partial = {lse0, lse1};
+  tensors.o_partial = {std::bit_cast<std::uint32_t>(o0), std::bit_cast<std::uint32_t>(o1)};
+  return tensors;
+}
+
+double share_of(const ExplainedElement& why, const std::string& step) {
+  for (const ErrorShare& share : why.shares) {
+    if (share.step == step) return share.ulp;
+  }
+  ADD_FAILURE() << "no step " << step;
+  return 0;
+}
+
+// Equal LSEs past 2^24: log2 of the sum is absorbed by g, every weight becomes 1, and the result is the sum.
+TEST(ExplainedElement, AnAbsorbedSumIsBlamedOnTheGlobalLse) {
+  const std::uint32_t two = std::bit_cast<std::uint32_t>(2.0F);
+  const ExplainedElement why = explain_element(two_partitions(0x1p26F, 0x1p26F, 1, 1), 0, 0, two);
+  ASSERT_EQ(why.values.size(), 3U);
+  EXPECT_EQ(why.values[1].name, "s");
+  EXPECT_EQ(why.values[1].value.kernel, 2.0);
+  EXPECT_EQ(why.values[2].name, "g");
+  EXPECT_EQ(why.values[2].value.kernel, 0x1p26);
+  EXPECT_EQ(why.values[2].value.error, -1.0);
+  EXPECT_EQ(why.partitions[1].weight.kernel, 1.0);
+  EXPECT_EQ(why.partitions[1].weight.exact, 0.5);
+  EXPECT_EQ(why.exact, 1.0);
+  EXPECT_EQ(why.total_ulp, 0x1p23);
+  for (const ErrorShare& share : why.shares) EXPECT_EQ(share.ulp, share.step == "g = lg2(s) + m" ? 0x1p23 : 0.0);
+}
+
+TEST(ExplainedElement, EmptyPartitionsAreLeftOutWhateverLiesUnderThem) {
+  const std::uint32_t due = std::bit_cast<std::uint32_t>(0.75F);
+  const ExplainedElement why = explain_element(two_partitions(-INFINITY, 3, NAN, 0.75F), 0, 0, due);
+  ASSERT_EQ(why.partitions.size(), 1U);
+  EXPECT_EQ(why.partitions[0].p, 1U);
+  EXPECT_EQ(why.exact, 0.75);
+  EXPECT_EQ(why.total_ulp, 0);
+}
+
+TEST(ExplainedElement, WhatIsNotInTheContractHasAShareOfItsOwn) {
+  const std::uint32_t stored = std::bit_cast<std::uint32_t>(0.5F);
+  const ExplainedElement why = explain_element(two_partitions(3, 3, 1, 1), 0, 0, stored);
+  EXPECT_EQ(why.contract_bits, std::bit_cast<std::uint32_t>(1.0F));
+  EXPECT_EQ(share_of(why, "not in the contract, which gives 0x3f800000 (1)"), -0x1p22);
+  EXPECT_EQ(why.total_ulp, -0x1p22);
+}
+
+}  // namespace
+}  // namespace lsecheck
