@@ -32,9 +32,9 @@ class Step {
   Exact fma_ftz(const Exact& a, const Exact& b, const Exact& c) const;
   Exact ex2(const Exact& x) const;
   Exact lg2(const Exact& x) const;
-  Exact one_over(const Exact& x) const;             // true division
-  Exact rcp(const Exact& x) const;                  // rcp.approx.ftz
-  Exact natural_to_base_2(const Exact& x) const;    // times log2(e)
+  Exact one_over(const Exact& x) const;            // true division
+  Exact rcp(const Exact& x) const;                 // rcp.approx.ftz
+  Exact natural_to_base_2(const Exact& x) const;   // times log2(e)
   Exact warp_sum(std::vector<Exact> lanes) const;  // [32], butterfly xor 16, 8, 4, 2, 1
 
  private:

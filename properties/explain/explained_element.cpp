@@ -1,6 +1,7 @@
 #include "properties/explain/explained_element.h"
 
 #include <fmt/format.h>
+#include <mpfr.h>
 
 #include <cmath>
 
@@ -28,17 +29,29 @@ ElementInput input_of(const CaseTensors& tensors, std::size_t row_head, std::siz
     const std::size_t pair = tensors.lse_index(p, row_head);
     input.exponent.push_back(tensors.lse_partial[pair]);
     if (!tensors.mass_partial.empty()) input.mass.push_back(tensors.mass_partial[pair]);
-    input.o.push_back(input.columns_past_depth > 0
-                          ? input.mass.back()
-                          : finite_or_zero(decode(tensors.spec.partial,
-                                                  tensors.o_partial[tensors.o_index(p, row_head, column)])));
+    input.o.push_back(
+        input.columns_past_depth > 0
+            ? input.mass.back()
+            : finite_or_zero(decode(tensors.spec.partial, tensors.o_partial[tensors.o_index(p, row_head, column)])));
   }
   return input;
 }
 
+// An exact 0 has no sign, whatever the signs of its terms.
+double shown(const Exact& exact) {
+  return exact.convert_to<double>() + 0.0;
+}
+
+// The ulp at x's binade. The last bits of x are the roundings on the way to it, which must not put a power of two into
+// the binade below: they are rounded off first. (So what is within 2^-900 of a power of two counts as that power.)
+double ulp_of(DType type, Exact x) {
+  mpfr_prec_round(x.backend().data(), 900, MPFR_RNDN);
+  return ulp_at(type, mpfr_get_d(x.backend().data(), MPFR_RNDZ));
+}
+
 ExplainedValue beside(const Exact& kernel, const Exact& exact) {
   const Exact error = kernel - exact;
-  return {kernel.convert_to<double>(), exact.convert_to<double>(), error.convert_to<double>()};
+  return {kernel.convert_to<double>(), shown(exact), error.convert_to<double>()};
 }
 
 // kernel and exact: the same contract, in f32 and exact throughout.
@@ -70,11 +83,11 @@ ExplainedElement explain_element(const CaseTensors& tensors, std::size_t row_hea
   ContractRun exact_run(0, tensors.spec.unit);
   const Exact exact = replay(input, exact_run);
 
-  ExplainedElement element{row_head, column, {}, {}, exact.convert_to<double>(), 0, stored_bits, {}, 0};
+  ExplainedElement element{row_head, column, {}, {}, shown(exact), 0, stored_bits, {}, 0};
   show_steps(input, kernel_run, exact_run, element);
   element.contract_bits = round_to_nearest_even(out, computed.convert_to<double>());
 
-  const Exact ulp = ulp_at(out, element.exact);
+  const Exact ulp = ulp_of(out, exact);
   Exact before = exact;
   const auto add_share = [&](std::string step, const Exact& with_step) {
     const Exact change = (with_step - before) / ulp;
@@ -99,9 +112,9 @@ ExplainedElement explain_element(const CaseTensors& tensors, std::size_t row_hea
 bool finite_value_is_due(const CaseTensors& tensors, const KernelVariant& variant, std::size_t row_head,
                          std::size_t column) {
   RowCopy row;
-  const RowExpectation expectation = kernel_of(tensors.spec)
-                                         .expect(shape_of(tensors), variant, gather_row(tensors, row_head, row),
-                                                 tensors.spec.unit.kind);
+  const RowExpectation expectation =
+      kernel_of(tensors.spec)
+          .expect(shape_of(tensors), variant, gather_row(tensors, row_head, row), tensors.spec.unit.kind);
   return expectation.row_class == RowClass::finite && (expectation.due[column] & ~kNaNByOverflow) == kFinite;
 }
 

@@ -36,7 +36,7 @@ struct ExplainedPartition {
 
 struct ErrorShare {
   std::string step;
-  double ulp = 0;  // signed, in ulp of the exact value
+  double ulp = 0;  // signed, in ulp of the exact value; within 2^-900 of a power of two in that power's
 };
 
 struct ExplainedElement {

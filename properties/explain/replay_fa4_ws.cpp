@@ -48,16 +48,15 @@ Exact weight_of(const ElementInput& input, float m, float reference, const Step&
 }
 
 // Level 1 of the partitions [first, first + m_pack), m_pack 2 or 4.
-Partial level1(const ElementInput& input, std::span<const Partial> partials, std::size_t first,
-               const LevelSteps& steps, ContractRun& run) {
+Partial level1(const ElementInput& input, std::span<const Partial> partials, std::size_t first, const LevelSteps& steps,
+               ContractRun& run) {
   const std::size_t m_pack = partials.size();
   const std::size_t chains = m_pack / 2;  // of masses: partition g goes on with the sum of partition g - chains
   Partial all{reference_exponent(partials), 0, 0};
   std::vector<Exact> mass(m_pack);
   for (std::size_t g = 0; g < m_pack; ++g) {
     const Exact s = weight_of(input, partials[g].m, all.m, steps.weights);
-    mass[g] = g < chains ? steps.masses.mul(s, partials[g].l)
-                         : steps.masses.fma(s, partials[g].l, mass[g - chains]);
+    mass[g] = g < chains ? steps.masses.mul(s, partials[g].l) : steps.masses.fma(s, partials[g].l, mass[g - chains]);
     all.o = g == 0 ? steps.values.mul_ftz(s, partials[g].o) : steps.values.fma_ftz(s, partials[g].o, all.o);
     if (partials[g].m != negative_infinity()) {
       run.partition(first + g, s, input.columns_past_depth > 0 ? mass[g] : all.o);
@@ -77,7 +76,8 @@ Combined level2(const ElementInput& input, const Partial& own, const Partial& pe
   const float m = max_ftz(own.m, peer.m);
   const Exact s_own = weight_of(input, own.m, m, steps.weights);
   const Exact s_peer = weight_of(input, peer.m, m, steps.weights);
-  return {s_own, s_peer,
+  return {s_own,
+          s_peer,
           {m, steps.masses.fma(s_peer, peer.l, steps.masses.mul_ftz(s_own, own.l)),
            steps.values.fma_ftz(s_peer, peer.o, steps.values.mul_ftz(s_own, own.o))}};
 }
