@@ -71,6 +71,31 @@ TEST_P(ExplainedElementTest, TheStepsAreTheKernelsAndTheSharesAddUp) {
   EXPECT_GT(explained, 100U);
 }
 
+// Level 1 returns l and m behind the depth.
+TEST(ExplainedElement, LevelOneReturnsItsMassAndItsMaximum) {
+  const std::unique_ptr<Reference> reference = make_certified_reference();
+  DrawLimits limits;
+  limits.kernels = {KernelId::fa4_ws_level1_combine};
+  std::size_t explained = 0;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    const CaseTensors tensors = bucketed(expand(draw_spec(11, i, limits)));
+    std::optional<AccuracyMeasurement> measured;
+    check_accuracy(tensors, *reference, measured);
+    const std::size_t depth = tensors.spec.ov_depth;
+    for (const std::size_t column : {depth, depth + 1}) {
+      if (!measured || !measured->grades.graded[column]) continue;
+      SCOPED_TRACE(::testing::Message() << "case " << i << " column " << column);
+      ++explained;
+      const ExplainedElement why = explain_element(tensors, 0, column, measured->out_bits[column]);
+      expect_explained(why, tensors.spec.out, measured->grades.grades[column]);
+      if (column > depth) {
+        EXPECT_EQ(why.total_ulp, 0);
+      }
+    }
+  }
+  EXPECT_GT(explained, 50U);
+}
+
 CaseTensors two_partitions(float lse0, float lse1, float o0, float o1) {
   CaseTensors tensors;
   tensors.spec.num_partitions = 2;
@@ -121,6 +146,54 @@ TEST(ExplainedElement, WhatIsNotInTheContractHasAShareOfItsOwn) {
   EXPECT_EQ(why.contract_bits, std::bit_cast<std::uint32_t>(1.0F));
   EXPECT_EQ(share_of(why, "not in the contract, which gives 0x3f800000 (1)"), -0x1p22);
   EXPECT_EQ(why.total_ulp, -0x1p22);
+}
+
+// A measurement of a kernel that stores `wrong` in one element of a row of graded ones.
+AccuracyMeasurement with_wrong_element(const CaseTensors& tensors, std::size_t element, std::uint32_t wrong) {
+  const std::unique_ptr<Reference> reference = make_certified_reference();
+  std::optional<AccuracyMeasurement> measured;
+  check_accuracy(tensors, *reference, measured);
+  measured->out_bits[element] = wrong;
+  measured->grades = grade_output(tensors, measured->variant, measured->out_bits, *reference);
+  return *measured;
+}
+
+CaseTensors plain_case() {
+  CaseSpec spec;
+  spec.kernel = KernelId::mla_combine;
+  spec.num_partitions = 2;
+  spec.ov_depth = 512;
+  spec.out = spec.partial = DType::bf16;
+  return expand(spec);
+}
+
+TEST(ExplainedElement, TheViolationIsTheElementExplained) {
+  const CaseTensors tensors = plain_case();
+  const AccuracyMeasurement measured = with_wrong_element(tensors, 77, 0x4780);  // 65536
+  const auto why = explain_violation(tensors, measured);
+  ASSERT_TRUE(why.has_value());
+  EXPECT_EQ(why->column, 77U);
+  EXPECT_EQ(why->stored_bits, 0x4780U);
+  EXPECT_THAT(why->shares.back().step, ::testing::StartsWith("not in the contract, which gives 0x"));
+  EXPECT_GT(why->shares.back().ulp, 1e4);
+  EXPECT_EQ(explain_worst(tensors, measured)->column, 77U);
+}
+
+TEST(ExplainedElement, ANanInPlaceOfAFiniteValueIsExplainedToo) {
+  const CaseTensors tensors = plain_case();
+  const auto why = explain_violation(tensors, with_wrong_element(tensors, 5, 0x7fff));
+  ASSERT_TRUE(why.has_value());
+  EXPECT_EQ(why->column, 5U);
+  EXPECT_TRUE(std::isnan(why->shares.back().ulp));
+}
+
+TEST(ExplainedElement, ARowWithoutAFiniteValueIsNotExplained) {
+  CaseTensors tensors = plain_case();
+  for (float& lse : tensors.lse_partial) lse = -INFINITY;
+  const AccuracyMeasurement measured = with_wrong_element(tensors, 3, 0x3f80);  // 1, due is 0
+  ASSERT_TRUE(measured.grades.violation.has_value());
+  EXPECT_FALSE(explain_violation(tensors, measured).has_value());
+  EXPECT_FALSE(explain_worst(tensors, measured).has_value());
 }
 
 }  // namespace
