@@ -233,10 +233,10 @@ constexpr CommandLine kCommandLines[] = {
      "repro $(lsecheck run --kernel fa4_splitk_combine --law accuracy --cases 4 --json /dev/stdout | grep -o "
      "'lse1-[a-z2-7]*' | head -n 1) --explain",
      3, "explain  row-head .*\n +s +.*\n +g +.*share of the error.*g = lg2.s. \\+ m.*cast.*NOT REPRODUCED"},
-    {"ReproExplainsOneKernel",
-     "repro $(lsecheck run --kernel mla_combine --law accuracy --cases 2 --json /dev/stdout | grep -o "
+    {"ReproExplainsTwoLevels",
+     "repro $(lsecheck run --kernel fa4_ws_two_level_combine --law accuracy --cases 2 --json /dev/stdout | grep -o "
      "'lse1-[a-z2-7]*' | head -n 1) --explain",
-     3, "explain  only fa4_splitk_combine is taken apart so far, this is mla_combine\n"},
+     3, "explain  row-head .*\n +l of warpgroup 1 .*share of the error.*level 1: s = .*level 2: s = .*cast"},
     {"ReproTooLittleMemory", "repro lse1-amaasaaqaaaacaaaaiaqcqaaaaaaaaaaaaae7zytd4 --memory 1K", 2, "^$",
      "allow it with --memory"},
     {"ReproSavedCase",

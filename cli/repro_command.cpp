@@ -93,6 +93,14 @@ void print_measurement(const AccuracyMeasurement& measured) {
              bound_use, measured.variant.name);
 }
 
+void explain(const CaseTensors& tensors, const AccuracyMeasurement& measured) {
+  if (const std::optional<ExplainedElement> why = explain_worst(tensors, measured)) {
+    print_explanation(*why, tensors.spec.out);
+  } else {
+    fmt::print("explain  no element of the case is graded: there is no finite value to take apart\n");
+  }
+}
+
 // The case's chip and unit must be the device's: its contract and its bound are theirs.
 void choose_cuda(const CaseSpec& spec) {
   const cuda::Device& device = cuda_device_or_exit("--backend cuda");
@@ -131,7 +139,7 @@ void repro(const ReproOptions& options) {
     outcome = check_guarded(*replay.law, tensors, *reference);
     if (options.explain) check_accuracy(tensors, *reference, measured);
   }
-  if (measured && options.explain) print_explanation(tensors, *measured);
+  if (measured && options.explain) explain(tensors, *measured);
   switch (outcome.status) {
     case LawOutcome::Status::fails:
       fmt::print("FAILS    {}\n", outcome.message);
@@ -155,8 +163,7 @@ void add_repro_command(CLI::App& app) {
       ->required();
   command->add_option("--save", options->save, "write the case's tensors as a .safetensors file")->type_name("FILE");
   command->add_flag("--explain", options->explain,
-                    "show the kernel's intermediate values beside the exact ones and each step's share of the error "
-                    "(fa4_splitk_combine)");
+                    "show the kernel's intermediate values beside the exact ones and each step's share of the error");
   command->add_option("--backend", options->backend, "where the kernel runs: cpu, or cuda for a failure found there")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();

@@ -20,6 +20,7 @@
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
 #include "properties/chart_rows.h"
+#include "properties/explain/share_lines.h"
 #include "properties/failure_shrink.h"
 #include "properties/run_case.h"
 #include "properties/tensor_edits.h"
@@ -86,12 +87,22 @@ auto naming_case(LawId law, const CaseSpec& spec, const Work& work) {
   }
 }
 
+// The outcome of the accuracy law, and which step of the kernel contributes how much to the worst error.
+std::string explained_message(const CaseTensors& tensors, Reference& reference) {
+  std::optional<AccuracyMeasurement> measured;
+  const LawOutcome outcome = check_accuracy(tensors, reference, measured);
+  const auto worst = measured ? explain_violation(tensors, *measured) : std::nullopt;
+  const std::string shares = worst ? share_lines(*worst) : "";
+  return shares.empty() ? outcome.message : outcome.message + "\n" + shares;
+}
+
 Failure shrunk_failure(Failure failure, const CaseSpec& spec, const Law& law, const std::string& directory,
                        Reference& reference) {
   const ShrunkSpec shrunk = shrink_spec(spec, law, reference);
   failure.token = format_token({static_cast<std::uint8_t>(law.id), shrunk.spec});
   failure.shape = describe_spec(shrunk.spec);
-  failure.message = shrunk.outcome.message;
+  failure.message =
+      law.id == LawId::accuracy ? explained_message(bucketed(expand(shrunk.spec)), reference) : shrunk.outcome.message;
   if (directory.empty()) return failure;
   const CaseTensors tensors = shrink_tensors(expand(shrunk.spec), law, reference);
   std::filesystem::create_directories(directory);
