@@ -15,6 +15,7 @@
 #include "cli/run_execution.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
+#include "cli/waiver_choice.h"
 #include "properties/replay_case.h"
 #include "properties/whole_file.h"
 #include "reports/html_report.h"
@@ -29,6 +30,7 @@ namespace {
 
 struct NightlyOptions {
   CaseRunOptions cases;
+  WaiverChoice waivers;
   std::string out = "lsecheck-nightly";
   std::string failures;  // empty: nothing is replayed
   bool resume = false;
@@ -61,9 +63,12 @@ void nightly(NightlyOptions options) {
   // With a time budget alone, time ends the sequence and not its length.
   options.cases.profile = !options.cases.time.empty() && options.cases.cases == 0 ? "soak" : "nightly";
   const std::vector<std::string> files = old_failures(options.failures);
-  const PreparedRun prepared = prepare_run(options.cases, options.out + "/failures");
+  const Waivers waivers = load_waivers(options.waivers);
+  PreparedRun prepared = prepare_run(options.cases, options.out + "/failures");
+  prepared.config.known = [&](const Failure& failure) { return waivers.cover(failure); };
   create_folder(options.out);
-  const ExecutedRun done = execute_run(prepared, {options.out + "/run.db", options.resume}, files);
+  ExecutedRun done = execute_run(prepared, {options.out + "/run.db", options.resume}, files);
+  waivers.judge(done.run);
   write_reports(done.run, options.out);
   TerminalOptions shown;
   shown.not_covered = coverage_gaps(done.run);
@@ -83,6 +88,7 @@ void add_nightly_command(CLI::App& app) {
   const auto options = std::make_shared<NightlyOptions>();
   options->cases.seed = "date";
   add_case_run_options(*command, options->cases);
+  add_waiver_options(*command, options->waivers);
   command->add_option("--failures", options->failures, "folder of case files of earlier failures, replayed first")
       ->type_name("DIR");
   command->add_option("--out", options->out, "folder for the store, the reports and new failing cases")

@@ -114,6 +114,16 @@ void choose_cuda(CaseRunOptions& options) {
   fmt::print(stderr, "lsecheck: on {}\n", cuda::describe(device));
 }
 
+WorkerLimits isolation_of(const CaseRunOptions& options, std::uint64_t memory) {
+  if (options.backend == "cuda") {
+    throw CLI::ValidationError("--isolate", "goes with --backend cpu; a device that fails ends the run by itself");
+  }
+  const auto time = required(parse_duration(options.case_timeout), "--case-timeout", options.case_timeout,
+                             "a duration such as 90s, 30m or 2h");
+  if (time.count() == 0) throw CLI::ValidationError("--case-timeout", "0 lets no case end; give some seconds");
+  return {time, memory};
+}
+
 }  // namespace
 
 void add_case_run_options(CLI::App& command, CaseRunOptions& options) {
@@ -154,8 +164,16 @@ void add_case_run_options(CLI::App& command, CaseRunOptions& options) {
       ->capture_default_str();
   command.add_option("--jobs", options.jobs, "threads that cases are spread over; results do not depend on it")
       ->check(CLI::Range(1U, 1024U));
-  command.add_option("--memory", options.memory, "refuse cases that need more")
+  command.add_option("--memory", options.memory, "refuse cases that need more; with --isolate, what a kernel may take")
       ->type_name("SIZE")
+      ->capture_default_str();
+  command.add_flag("--isolate", options.isolate,
+                   "run each kernel in processes of its own: one that crashes, hangs or eats memory fails, and the "
+                   "rest of the run completes (cpu)");
+  command
+      .add_option("--case-timeout", options.case_timeout,
+                  "with --isolate, how long a case may take before its process is killed")
+      ->type_name("T")
       ->capture_default_str();
 }
 
@@ -175,6 +193,7 @@ PreparedRun prepare_run(CaseRunOptions options, const std::string& failure_direc
   prepared.memory_limit =
       required(parse_bytes(options.memory), "--memory", options.memory, "a size such as 512M or 4G");
   check_memory(config, prepared.memory_limit);
+  if (options.isolate) config.isolation = isolation_of(options, prepared.memory_limit);
   if (options.seed == "date") fmt::print(stderr, "lsecheck: --seed date is {}\n", config.seed);
   const ShardChoice choice = choose_shard(options.shard, environment_variable);
   config.shard = choice.shard;

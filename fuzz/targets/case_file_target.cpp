@@ -45,7 +45,8 @@ std::optional<std::string> recording_fault(const SafetensorsFile& file) {
     if (tensors.num_partitions * tensors.rows_heads * tensors.depth > kMostElements) return std::nullopt;
     static const std::unique_ptr<Reference> reference = make_certified_reference();
     const CheckReport report = check_recorded(tensors, ErrorModel{}, *reference);
-    if (report.failing_elements > report.graded_elements + report.graded_lse + report.all_empty_rows * (tensors.depth + 1)) {
+    if (report.failing_elements >
+        report.graded_elements + report.graded_lse + report.all_empty_rows * (tensors.depth + 1)) {
       return "more elements fail than were looked at";
     }
     return std::nullopt;
@@ -77,11 +78,10 @@ std::vector<std::uint8_t> recording(const TemporaryFile& file) {
   const std::vector<float> o{1, 2, 3, 4, 5, 6, 7, 8};
   const std::vector<float> out{2.5F, 3.5F, 3, 4};
   const std::vector<float> out_lse{2.25F, -1};
-  const std::vector<SafetensorsEntry> entries{
-      {"lse_partial", DType::f32, {2, 2}, std::as_bytes(std::span(lse))},
-      {"o_partial", DType::f32, {2, 2, 2}, std::as_bytes(std::span(o))},
-      {"out", DType::f32, {2, 2}, std::as_bytes(std::span(out))},
-      {"out_lse", DType::f32, {2}, std::as_bytes(std::span(out_lse))}};
+  const std::vector<SafetensorsEntry> entries{{"lse_partial", DType::f32, {2, 2}, std::as_bytes(std::span(lse))},
+                                              {"o_partial", DType::f32, {2, 2, 2}, std::as_bytes(std::span(o))},
+                                              {"out", DType::f32, {2, 2}, std::as_bytes(std::span(out))},
+                                              {"out_lse", DType::f32, {2}, std::as_bytes(std::span(out_lse))}};
   write_safetensors(file.path().string(), entries, {});
   return file.read();
 }
@@ -93,9 +93,7 @@ std::vector<std::vector<std::uint8_t>> seeds() {
     DrawLimits limits;
     limits.kernels = {static_cast<KernelId>(kernel)};
     CaseSpec smallest = draw_spec(1, 0, limits);
-    const auto elements = [](const CaseSpec& spec) {
-      return spec.num_partitions * spec.rows_heads() * spec.ov_depth;
-    };
+    const auto elements = [](const CaseSpec& spec) { return spec.num_partitions * spec.rows_heads() * spec.ov_depth; };
     for (std::uint64_t i = 1; i < 64; ++i) {
       const CaseSpec spec = draw_spec(1, i, limits);
       if (elements(spec) < elements(smallest)) smallest = spec;
@@ -107,7 +105,7 @@ std::vector<std::vector<std::uint8_t>> seeds() {
 
 }  // namespace
 
-const FuzzTarget kCaseFileTarget{
-    "case_file", ".safetensors files: the format, cases and recordings, which are graded", run, nullptr, seeds};
+const FuzzTarget kCaseFileTarget{"case_file", ".safetensors files: the format, cases and recordings, which are graded",
+                                 run, nullptr, seeds};
 
 }  // namespace lsecheck::fuzz

@@ -91,9 +91,7 @@ class Words {
  public:
   explicit Words(FuzzInput input) : words_(input.subspan(kHeaderBytes)) {}
 
-  std::uint32_t bits(std::size_t i) const {
-    return i < words_.size() / 4 ? word_at(words_, 4 * i) : 0;
-  }
+  std::uint32_t bits(std::size_t i) const { return i < words_.size() / 4 ? word_at(words_, 4 * i) : 0; }
   float value(std::size_t i, float missing) const {
     return i < words_.size() / 4 ? std::bit_cast<float>(bits(i)) : missing;
   }
@@ -159,7 +157,8 @@ std::vector<std::vector<std::uint8_t>> combine_case_seeds() {
       for (std::size_t i = 0; i < layout->words(); ++i) {
         const bool value = i >= layout->first_value();
         // 1 and 2 as exponents and masses, 1.5 upward as values in both halves of the word.
-        const std::uint32_t word = value ? 0x3fc03fc0U + static_cast<std::uint32_t>(i) : (i % 2 == 0 ? 0x3f800000U : 0x40000000U);
+        const std::uint32_t word =
+            value ? 0x3fc03fc0U + static_cast<std::uint32_t>(i) : (i % 2 == 0 ? 0x3f800000U : 0x40000000U);
         for (int shift = 0; shift < 32; shift += 8) seed.push_back(static_cast<std::uint8_t>(word >> shift & 0xff));
       }
       seeds.push_back(std::move(seed));

@@ -10,17 +10,17 @@ namespace {
 constexpr std::uint32_t kPurpose = 0x6d757461;
 
 constexpr std::array<std::uint32_t, 16> kSpecialWords{
-    0x00000000,  // +0
-    0x80000000,  // -0
-    0x3f800000,  // 1
-    0xbf800000,  // -1
-    0x7f800000,  // +inf
-    0xff800000,  // -inf: an empty partition
-    0x7fc00000,  // NaN
-    0x00000001,  // the smallest subnormal
-    0x007fffff,  // the largest
-    0x00800000,  // 2^-126
-    0x7f7fffff,  // the largest finite number
+    0x00000000,              // +0
+    0x80000000,              // -0
+    0x3f800000,              // 1
+    0xbf800000,              // -1
+    0x7f800000,              // +inf
+    0xff800000,              // -inf: an empty partition
+    0x7fc00000,              // NaN
+    0x00000001,              // the smallest subnormal
+    0x007fffff,              // the largest
+    0x00800000,              // 2^-126
+    0x7f7fffff,              // the largest finite number
     0xff7fffff, 0x4b800000,  // 2^24
     0xc2fc0000,              // -126
     0xc61c4000,              // -1e4
@@ -70,9 +70,7 @@ class WordBuffer {
     std::memcpy(&word, bytes_.data() + kHeaderBytes + 4 * i, sizeof word);
     return word;
   }
-  void set(std::size_t i, std::uint32_t word) {
-    std::memcpy(bytes_.data() + kHeaderBytes + 4 * i, &word, sizeof word);
-  }
+  void set(std::size_t i, std::uint32_t word) { std::memcpy(bytes_.data() + kHeaderBytes + 4 * i, &word, sizeof word); }
   void swap(std::size_t i, std::size_t j) {
     const std::uint32_t word = get(i);
     set(i, get(j));

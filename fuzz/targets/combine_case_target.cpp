@@ -36,8 +36,8 @@ FuzzOutcome run(FuzzInput input) {
 
 }  // namespace
 
-const FuzzTarget kCombineCaseTarget{
-    "combine_case", "any bits of exponents, masses and values through a kernel, held to all laws", run,
-    mutate_combine_case, combine_case_seeds};
+const FuzzTarget kCombineCaseTarget{"combine_case",
+                                    "any bits of exponents, masses and values through a kernel, held to all laws", run,
+                                    mutate_combine_case, combine_case_seeds};
 
 }  // namespace lsecheck::fuzz

@@ -25,7 +25,8 @@ void count_errors(const CaseSpec& spec, const AccuracyMeasurement& measured) {
     bound_use = std::max(bound_use, measured.grades.grades[i].bound_use);
   }
   if (scaled_ulp < 0) return;
-  const std::size_t of_kernel = (static_cast<std::size_t>(spec.kernel) * kTypes + static_cast<std::size_t>(spec.out)) * kBuckets;
+  const std::size_t of_kernel =
+      (static_cast<std::size_t>(spec.kernel) * kTypes + static_cast<std::size_t>(spec.out)) * kBuckets;
   const auto use = static_cast<std::size_t>(std::min(bound_use, 1.0) * static_cast<double>(kUseBuckets - 1));
   counters[of_kernel + static_cast<std::size_t>(ErrorHistogram::bin_of(scaled_ulp))] = 1;
   counters[of_kernel + kUlpBuckets + use] = 1;
