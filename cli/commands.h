@@ -25,5 +25,7 @@ void add_bench_command(CLI::App& app);
 void add_calibrate_command(CLI::App& app);
 void add_exhaustive_command(CLI::App& app);
 void add_hunt_command(CLI::App& app);
+void add_outputs_command(CLI::App& app);
+void add_diff_command(CLI::App& app);
 
 }  // namespace lsecheck::cli
