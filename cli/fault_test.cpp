@@ -61,10 +61,10 @@ TEST_F(Fault, KilledAtAnyMomentAnIsolatedRunLosesNothing) {
 // The workers of a killed run end with it.
 TEST_F(Fault, WorkersDoNotOutliveTheRun) {
   const Outcome outcome = directory_.run(
-      "\"$LSECHECK\" run --cases 100000 --isolate >/dev/null 2>&1 & run=$!; "
-      "for i in $(seq 100); do workers=$(pgrep -P $run | wc -l); [ $workers -ge 2 ] && break; sleep 0.05; done; "
-      "echo workers $workers; children=$(pgrep -P $run | tr '\\n' ' '); kill -9 $run; wait $run; "
-      "for i in $(seq 100); do left=0; for c in $children; do kill -0 $c 2>/dev/null && left=1; done; "
+      "\"$LSECHECK\" run --cases 100000 --isolate >/dev/null 2>&1 & run=$!; children=/proc/$run/task/$run/children; "
+      "for i in $(seq 100); do [ $(wc -w <$children) -ge 2 ] && break; sleep 0.05; done; workers=$(cat $children); "
+      "echo workers $(echo $workers | wc -w); kill -9 $run; wait $run; "
+      "for i in $(seq 100); do left=0; for w in $workers; do kill -0 $w 2>/dev/null && left=1; done; "
       "[ $left = 0 ] && break; sleep 0.05; done; echo left $left");
   EXPECT_THAT(outcome.out, MatchesRegex("workers [2-9][0-9]*\nleft 0\n"));
 }
