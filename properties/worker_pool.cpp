@@ -19,6 +19,7 @@
 #include <limits>
 #include <new>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -198,8 +199,10 @@ std::vector<WorkerAnswer> WorkerPool::run(const std::vector<WorkerTask>& tasks, 
   std::size_t groups = 0;
   for (const WorkerTask& task : tasks) groups = std::max(groups, task.group + 1);
   std::vector<unsigned> deaths(groups, 0);
-  // Where there are more jobs than groups, a group gets several workers.
-  const std::size_t most = groups == 0 ? 1 : (jobs_ + groups - 1) / groups;
+  // Where there are more jobs than groups with tasks, a group gets several workers.
+  std::set<std::size_t> with_tasks;
+  for (const WorkerTask& task : tasks) with_tasks.insert(task.group);
+  const std::size_t most = tasks.empty() ? 1 : (jobs_ + with_tasks.size() - 1) / with_tasks.size();
   std::size_t busy = 0;
 
   const auto begin_task = [&](std::size_t i) {

@@ -13,7 +13,8 @@
 namespace lsecheck::fuzz {
 namespace {
 
-// A case is small, so that thousands run in a second; depth, rows and heads repeat the same arithmetic.
+// A case is small, so that many run in a second; depth, rows and heads repeat the same arithmetic. A kernel whose depths
+// are all larger runs its first one.
 constexpr int kMaxDepth = 128;
 constexpr unsigned kMaxRows = 3;
 constexpr unsigned kMaxHeads = 3;
@@ -64,6 +65,7 @@ std::optional<CaseSpec> decode_spec(FuzzInput input) {
   for (const int depth : kernel->depths()) {
     if (depth <= kMaxDepth) depths.push_back(depth);
   }
+  if (depths.empty()) depths.push_back(kernel->depths().front());
   spec.ov_depth = static_cast<std::uint16_t>(chosen(depths, input[kDepth]));
   spec.exponent = chosen(kernel->exponent_forms(), input[kExponent]);
   if (kernel->takes_sink()) spec.sink = static_cast<SinkKind>(input[kSink] % kSinkKindCount);
