@@ -115,12 +115,12 @@ constexpr CommandLine kCommandLines[] = {
      "JOB_COMPLETIONS is not; give --shard i/n"},
 
     {"RunIsolatedGivesTheSameBytes",
-     "run --cases 130 --json a.json >/dev/null; lsecheck run --cases 130 --isolate --jobs 3 --json b.json >/dev/null; "
+     "run --cases 130 --json a.json >/dev/null; lsecheck run --cases 130 --no-isolate --jobs 3 --json b.json "
+     ">/dev/null; "
      "cmp a.json b.json",
      0, "^$"},
-    {"RunIsolatedOnAGpu", "run --isolate --backend cuda", 4, "^$", "use --backend cpu"},
-    {"RunBadCaseTimeout", "run --isolate --case-timeout soon", 2, "^$", "--case-timeout: 'soon' is not a duration"},
-    {"RunNoCaseTimeout", "run --isolate --case-timeout 0s", 2, "^$", "--case-timeout: 0 lets no case end"},
+    {"RunBadCaseTimeout", "run --case-timeout soon", 2, "^$", "--case-timeout: 'soon' is not a duration"},
+    {"RunNoCaseTimeout", "run --case-timeout 0s", 2, "^$", "--case-timeout: 0 lets no case end"},
     {"RunWithAWaiverThatExpired",
      "list >/dev/null; printf 'lsecheck waivers 1\nmla_combine accuracy narrow 2026-11-01 issue 7\n' >w.txt; lsecheck "
      "run --cases 64 --waivers w.txt --today 2026-11-30 --junit j.xml; code=$?; cat j.xml; exit $code",

@@ -51,17 +51,17 @@ void kill_and_resume(const ShellTestDirectory& directory, const std::string& opt
 }
 
 TEST_F(Fault, KilledAtAnyMomentARunLosesNothing) {
-  kill_and_resume(directory_, " --jobs 1");
+  kill_and_resume(directory_, " --jobs 1 --no-isolate");
 }
 
 TEST_F(Fault, KilledAtAnyMomentAnIsolatedRunLosesNothing) {
-  kill_and_resume(directory_, " --jobs 2 --isolate");
+  kill_and_resume(directory_, " --jobs 2");
 }
 
 // The workers of a killed run end with it.
 TEST_F(Fault, WorkersDoNotOutliveTheRun) {
   const Outcome outcome = directory_.run(
-      "\"$LSECHECK\" run --cases 100000 --isolate >/dev/null 2>&1 & run=$!; children=/proc/$run/task/$run/children; "
+      "\"$LSECHECK\" run --cases 100000 >/dev/null 2>&1 & run=$!; children=/proc/$run/task/$run/children; "
       "for i in $(seq 100); do [ $(wc -w <$children) -ge 2 ] && break; sleep 0.05; done; workers=$(cat $children); "
       "echo workers $(echo $workers | wc -w); kill -9 $run; wait $run; "
       "for i in $(seq 100); do left=0; for w in $workers; do kill -0 $w 2>/dev/null && left=1; done; "

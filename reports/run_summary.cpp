@@ -99,7 +99,7 @@ std::string unit_remark(const RunContext& context) {
 std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std::string>& not_covered) {
   std::vector<std::string> steps;
   const RunResults& results = run.results;
-  if (!results.failures.empty()) {
+  if (results.failures.size() > run.waivers.waived_failures()) {
     steps.push_back("Replay the first failure:");
     steps.push_back("  " + repro_line(run.context, results.failures.front().token));
   }

@@ -13,8 +13,8 @@
 namespace lsecheck::fuzz {
 namespace {
 
-// A case is small, so that many run in a second; depth, rows and heads repeat the same arithmetic. A kernel whose depths
-// are all larger runs its first one.
+// A case is small, so that many run in a second; depth, rows and heads repeat the same arithmetic. A kernel whose
+// depths are all larger runs its first one.
 constexpr int kMaxDepth = 128;
 constexpr unsigned kMaxRows = 3;
 constexpr unsigned kMaxHeads = 3;
@@ -75,12 +75,13 @@ std::optional<CaseSpec> decode_spec(FuzzInput input) {
   spec.schedule = static_cast<Schedule>(input[kSchedule] % 2);
   spec.seed = word_at(input, kSeed);
   if (spec.unit.kind == sfu::UnitKind::spec) spec.unit.seed = spec.seed;
-  const std::vector<int> counts = launchable_counts(spec);
+  std::vector<int> counts = launchable_counts(spec);
+  std::erase_if(counts, [&](int count) { return static_cast<std::uint64_t>(count) * spec.rows_heads() > kMaxPairs; });
   if (counts.empty()) return std::nullopt;
   spec.num_partitions = static_cast<std::uint16_t>(chosen(counts, input[kPartitions]));
   spec.selection = static_cast<Selection>(input[kSelection] % kSelectionCount);
   if (spec_error(spec)) spec.selection = Selection::production;
-  if (spec_error(spec) || spec.num_partitions * spec.rows_heads() > kMaxPairs) return std::nullopt;
+  if (spec_error(spec)) return std::nullopt;
   return spec;
 }
 
