@@ -4,6 +4,8 @@
 
 #include "fuzz/targets/fuzz_target.h"
 #include "fuzz/worst_file.h"
+#include "properties/waivers.h"
+#include "properties/whole_file.h"
 #include "reports/baseline.h"
 #include "reports/json_report.h"
 #include "reports/sample_run.h"
@@ -29,12 +31,21 @@ FuzzOutcome run(FuzzInput input) {
                         text, [](std::string_view t) { return parse_baseline(t, "input"); }, baseline_text)};
     }
     if (text.starts_with("lsecheck-worst")) return {true, unstable(text, parse_worst_file, format_worst_file)};
+    if (text.starts_with(kWaiversHeader)) {
+      for (const Waiver& waiver : parse_waivers(text, "input")) {
+        if (waiver.reason.empty() || !is_calendar_day(waiver.until)) return FuzzOutcome::fail("half a waiver was read");
+      }
+      return {};
+    }
     if (text.starts_with("{")) {
       return {true, unstable(
                         text, [](std::string_view t) { return parse_results(t, "input"); },
                         [](const StoredRun& run) { return results_text(run); })};
     }
   } catch (const StoreError& refusal) {
+    if (!std::string_view(refusal.what()).starts_with("input")) return FuzzOutcome::fail("a refusal names no file");
+    return {};
+  } catch (const FileError& refusal) {  // of waivers
     if (!std::string_view(refusal.what()).starts_with("input")) return FuzzOutcome::fail("a refusal names no file");
     return {};
   } catch (const std::invalid_argument&) {  // of worst files
@@ -55,7 +66,10 @@ std::vector<std::vector<std::uint8_t>> seeds() {
   found.lse = {0.5F, -3.25F};
   found.o = {0x3f800001, 0xbf000000};
   worst.records.back().cases.push_back(found);
-  for (const std::string& text : {results_text(run), baseline_text(baseline_of(run)), format_worst_file(worst)}) {
+  const std::string waivers =
+      std::string(kWaiversHeader) + "\n# why\nmla_combine accuracy narrow 2027-01-31 issue 12\n";
+  for (const std::string& text :
+       {waivers, results_text(run), baseline_text(baseline_of(run)), format_worst_file(worst)}) {
     all.emplace_back(text.begin(), text.end());
   }
   return all;
@@ -63,7 +77,7 @@ std::vector<std::vector<std::uint8_t>> seeds() {
 
 }  // namespace
 
-const FuzzTarget kTextFilesTarget{"text_files", "results as JSON, baselines, files of worst cases", run, nullptr,
-                                  seeds};
+const FuzzTarget kTextFilesTarget{"text_files", "results as JSON, baselines, files of worst cases, waivers", run,
+                                  nullptr, seeds};
 
 }  // namespace lsecheck::fuzz
