@@ -23,6 +23,12 @@ std::optional<std::string> unstable(std::string_view text, const Parse& parse, c
   return fmt::format("reads back as another text:\n{}\n---\n{}", written, again);
 }
 
+// A refusal is one line that names the file.
+std::optional<std::string> bad_refusal(std::string_view line) {
+  if (line.find("input") != std::string_view::npos && line.find('\n') == std::string_view::npos) return std::nullopt;
+  return fmt::format("a refusal is no clear line: {}", line);
+}
+
 FuzzOutcome run(FuzzInput input) {
   const std::string_view text(reinterpret_cast<const char*>(input.data()), input.size());
   try {
@@ -43,11 +49,9 @@ FuzzOutcome run(FuzzInput input) {
                         [](const StoredRun& run) { return results_text(run); })};
     }
   } catch (const StoreError& refusal) {
-    if (!std::string_view(refusal.what()).starts_with("input")) return FuzzOutcome::fail("a refusal names no file");
-    return {};
+    return {true, bad_refusal(refusal.what())};
   } catch (const FileError& refusal) {  // of waivers
-    if (!std::string_view(refusal.what()).starts_with("input")) return FuzzOutcome::fail("a refusal names no file");
-    return {};
+    return {true, bad_refusal(refusal.what())};
   } catch (const std::invalid_argument&) {  // of worst files
     return {};
   }
