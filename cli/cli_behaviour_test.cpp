@@ -151,7 +151,8 @@ constexpr CommandLine kCommandLines[] = {
      "\"$LSECHECK\" c.safetensors",
      0, "EQUAL"},
     {"DiffFindsEveryBit",
-     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | sed -E \"s/^(5 .*)[0-9a-f]$/\\\\10/; s/^(6 "
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | sed -E \"s/^(5 .*)0$/\\\\11/; t; s/^(5 .*).$/\\\\10/; "
+     "s/^(6 "
      "[^ ]+ [^ ]+) .*/\\\\1 ! fell over/\"\n' >other; chmod +x other; lsecheck diff --against ./other --cases 8 "
      "--list l.txt; code=$?; wc -l <l.txt; exit $code",
      1,

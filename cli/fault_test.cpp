@@ -25,7 +25,7 @@ class Fault : public testing::Test {
 
 // The run is killed at another moment each time and goes on until it is done; nothing is lost and nothing counts twice.
 void kill_and_resume(const ShellTestDirectory& directory, const std::string& options) {
-  ASSERT_EQ(directory.run("lsecheck run --cases 400 --jobs 1 --json whole.json >/dev/null").exit_code, 0);
+  ASSERT_EQ(directory.run("lsecheck run --cases 256 --jobs 1 --json whole.json >/dev/null").exit_code, 0);
   int killed = 0;
   std::string resume;
   for (int attempt = 0; attempt < 60; ++attempt) {
@@ -33,7 +33,7 @@ void kill_and_resume(const ShellTestDirectory& directory, const std::string& opt
     const int milliseconds = 30 + attempt * 137 % 370;
     const Outcome outcome =
         directory.run("timeout -s KILL 0." + std::string(milliseconds < 100 ? "0" : "") + std::to_string(milliseconds) +
-                      " \"$LSECHECK\" run --cases 400 --db r.db" + options + resume + " --json r.json >/dev/null");
+                      " \"$LSECHECK\" run --cases 256 --db r.db" + options + resume + " --json r.json >/dev/null");
     if (outcome.exit_code == 0) break;
     if (outcome.exit_code == 2) {  // killed before the store was one: the message says what to do
       EXPECT_THAT(outcome.err, HasSubstr("delete it and run again"));
@@ -45,7 +45,7 @@ void kill_and_resume(const ShellTestDirectory& directory, const std::string& opt
     resume = fs::exists(directory.cwd() / "r.db") ? " --resume" : "";
   }
   EXPECT_GT(killed, 2);
-  const Outcome last = directory.run("lsecheck run --cases 400 --db r.db" + options + resume +
+  const Outcome last = directory.run("lsecheck run --cases 256 --db r.db" + options + resume +
                                      " --json r.json >/dev/null; cmp whole.json r.json");
   EXPECT_EQ(last.exit_code, 0) << last.out << last.err;
 }

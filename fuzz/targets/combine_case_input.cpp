@@ -48,6 +48,19 @@ auto chosen(const Choices& choices, std::uint8_t byte) {
   return choices[byte % choices.size()];
 }
 
+// The partition counts at the spec's depth, or at the kernel's first depth that is compiled for the spec's types.
+std::vector<int> counts_at_a_depth(CaseSpec& spec, const CombineKernel& kernel) {
+  std::vector<int> depths(kernel.depths().begin(), kernel.depths().end());
+  depths.insert(depths.begin(), spec.ov_depth);
+  for (const int depth : depths) {
+    spec.ov_depth = static_cast<std::uint16_t>(depth);
+    std::vector<int> counts = launchable_counts(spec);
+    std::erase_if(counts, [&](int count) { return static_cast<std::uint64_t>(count) * spec.rows_heads() > kMaxPairs; });
+    if (!counts.empty()) return counts;
+  }
+  return {};
+}
+
 std::optional<CaseSpec> decode_spec(FuzzInput input) {
   if (input.size() < kHeaderBytes) return std::nullopt;
   CaseSpec spec;
@@ -75,8 +88,8 @@ std::optional<CaseSpec> decode_spec(FuzzInput input) {
   spec.schedule = static_cast<Schedule>(input[kSchedule] % 2);
   spec.seed = word_at(input, kSeed);
   if (spec.unit.kind == sfu::UnitKind::spec) spec.unit.seed = spec.seed;
-  std::vector<int> counts = launchable_counts(spec);
-  std::erase_if(counts, [&](int count) { return static_cast<std::uint64_t>(count) * spec.rows_heads() > kMaxPairs; });
+  // Not every depth is compiled for every pair of types.
+  const std::vector<int> counts = counts_at_a_depth(spec, *kernel);
   if (counts.empty()) return std::nullopt;
   spec.num_partitions = static_cast<std::uint16_t>(chosen(counts, input[kPartitions]));
   spec.selection = static_cast<Selection>(input[kSelection] % kSelectionCount);
