@@ -163,7 +163,9 @@ void add_case_run_options(CLI::App& command, CaseRunOptions& options) {
       ->capture_default_str();
   command.add_option("--jobs", options.jobs, "threads that cases are spread over; results do not depend on it")
       ->check(CLI::Range(1U, 1024U));
-  command.add_option("--memory", options.memory, "refuse cases that need more; also what a kernel may take, and 1G")
+  command
+      .add_option("--memory", options.memory,
+                  "refuse cases that need more; the process of a kernel may take this and 1G")
       ->type_name("SIZE")
       ->capture_default_str();
   command.add_flag("--isolate,!--no-isolate", options.isolate,
