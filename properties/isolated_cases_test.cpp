@@ -7,7 +7,9 @@
 #include <variant>
 
 #include "kernels/registry.h"
+#include "properties/case_expand.h"
 #include "properties/case_file.h"
+#include "properties/replay_case.h"
 #include "properties/results_wire.h"
 #include "properties/runner.h"
 #include "properties/temporary_directory.h"
@@ -153,6 +155,27 @@ TEST(IsolatedCases, ShrinkingThatCrashesLeavesTheFailureAsDrawn) {
         as_drawn || failure.message.find("not made smaller: a smaller case crashed: Aborted") != std::string::npos;
   }
   EXPECT_TRUE(as_drawn);
+}
+
+// Old failures are replayed in processes too: one that crashes "fails", and the next is replayed.
+TEST(IsolatedCases, AnOldFailureThatCrashesFails) {
+  const TemporaryDirectory folder;
+  std::vector<std::string> files;
+  for (const KernelId kernel : {KernelId::mha_splitk_reduce, KernelId::mla_combine}) {
+    DrawLimits limits;
+    limits.kernels = {kernel};
+    files.push_back((folder / (std::string(name_of(kernel)) + ".safetensors")).string());
+    save_case(files.back(), {expand(draw_spec(1, 0, limits)), "accuracy", "", kGeneratorVersion});
+  }
+  const auto reference = make_reference(ReferenceKind::certified);
+  EXPECT_EQ(replay_case_files_isolated(files, 1 << 28, *reference, WorkerLimits{}, 1),
+            replay_case_files(files, 1 << 28, *reference));
+  const BrokenKernel broken(*find_kernel(kBroken), [](const CombineShape&) { std::abort(); });
+  const KernelInPlace in_place(broken);
+  const std::vector<Replay> replays = replay_case_files_isolated(files, 1 << 28, *reference, WorkerLimits{}, 1);
+  EXPECT_EQ(replays[0],
+            (Replay{files[0], kBroken, "accuracy", "fails", "the process that ran the kernel crashed: Aborted"}));
+  EXPECT_EQ(replays[1].outcome, "holds");
 }
 
 // What the isolation is for: the same kernel on threads of the process takes it down.
