@@ -3,19 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
+
+#include "cli/shell_test_directory.h"
 
 namespace lsecheck::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::ContainsRegex;
 using testing::MatchesRegex;
 
@@ -138,6 +133,66 @@ constexpr CommandLine kCommandLines[] = {
     {"CertifyRefusesPartitions", "certify -P 161", 2, "^$", "num_partitions = 161"},
     {"CertifyNoRows", "certify --rows 0", 2, "^$", "--rows"},
     {"CertifyWithoutGpu", "certify --backend cuda", 4, "^$", "use --backend cpu"},
+    {"RunIsolatedGivesTheSameBytes",
+     "run --cases 130 --json a.json >/dev/null; lsecheck run --cases 130 --no-isolate --jobs 3 --json b.json "
+     ">/dev/null; "
+     "cmp a.json b.json",
+     0, "^$"},
+    {"RunBadCaseTimeout", "run --case-timeout soon", 2, "^$", "--case-timeout: 'soon' is not a duration"},
+    {"RunNoCaseTimeout", "run --case-timeout 0s", 2, "^$", "--case-timeout: 0 lets no case end"},
+    {"RunWithAWaiverThatExpired",
+     "list >/dev/null; printf 'lsecheck waivers 1\nmla_combine accuracy narrow 2026-11-01 issue 7\n' >w.txt; lsecheck "
+     "run --cases 64 --waivers w.txt --today 2026-11-30 --junit j.xml; code=$?; cat j.xml; exit $code",
+     1, "^FAILED 1\n.*w.txt line 2: mla_combine accuracy narrow: held until 2026-11-01; mend.*issue 7.*<failure"},
+    {"RunWithAWaiverOfWhatFailsNoMore",
+     "list >/dev/null; printf 'lsecheck waivers 1\nmla_combine accuracy narrow 2026-12-24 issue 7\n' >w.txt; lsecheck "
+     "run --cases 640 --kernel mla_combine --law accuracy --waivers w.txt --today 2026-11-30",
+     1, "w.txt line 2: mla_combine accuracy narrow: fails no more; remove the line"},
+    {"RunWithAWaiverInAShard",
+     "list >/dev/null; printf 'lsecheck waivers 1\nmla_combine accuracy narrow 2026-12-24 issue 7\n' >w.txt; lsecheck "
+     "run --cases 640 --kernel mla_combine --law accuracy --waivers w.txt --today 2026-11-30 --shard 1/2",
+     0, "^CLEAN"},
+    {"RunWithAnUnknownWaiver",
+     "list >/dev/null; printf 'lsecheck waivers 1\nfa5 accuracy narrow 2026-12-24 issue 7\n' >w.txt; lsecheck run "
+     "--waivers w.txt",
+     2, "", "w.txt line 2: no kernel is named 'fa5'"},
+    {"RunWithoutItsWaivers", "run --waivers nowhere.txt", 2, "^$", "nowhere.txt"},
+    {"RunOnNoDay", "run --today tomorrow", 2, "^$", "--today: 'tomorrow' is no day; write YYYY-MM-DD"},
+
+    {"Outputs", "outputs --cases 3", 0,
+     "^lsecheck-outputs 1 generator=[0-9]+ version=[0-9.]+ commit=[^ ]+ kernels=fa4_splitk_combine,.*\n0 "
+     "lse1-[a-z2-7]+ "
+     "[a-z0-9_]+ [0-9a-f]+\n.*\nend 3\n$"},
+    {"DiffWithItself", "diff --against \"$LSECHECK\" --cases 100", 0,
+     "^this build .*\n.*fa4_splitk_combine +[0-9]+ +0 .*\nEQUAL"},
+    {"DiffOfACaseFile",
+     "repro lse1-amaasaaqaaaacaaaaiaqcqaaaaaaaaaaaaae7zytd4 --save c.safetensors >/dev/null; lsecheck diff --against "
+     "\"$LSECHECK\" c.safetensors",
+     0, "EQUAL"},
+    {"DiffFindsEveryBit",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | sed -E \"s/^(5 .*)0$/\\\\11/; t; s/^(5 .*).$/\\\\10/; "
+     "s/^(6 "
+     "[^ ]+ [^ ]+) .*/\\\\1 ! fell over/\"\n' >other; chmod +x other; lsecheck diff --against ./other --cases 8 "
+     "--list l.txt; code=$?; wc -l <l.txt; exit $code",
+     1,
+     "case 5, .*row-head [0-9]+, d [0-9]+: this build 0x[0-9a-f]+ .*; other 0x[0-9a-f]+ .*\n  1 of [0-9]+ elements "
+     "differ\n  lsecheck repro lse1-.*other build: fell over.*DIFFERENT.*\n1\n$"},
+    {"DiffWithAnotherGenerator",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | sed s/generator=/generator=1/\n' >other; chmod +x "
+     "other; lsecheck diff --against ./other --cases 2",
+     125, "",
+     "^lsecheck: --against ./other: generator version 1[0-9]+, this is [0-9]+: the same seed gives other cases"},
+    {"DiffWithOtherKernels",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | sed s/mla_combine,//\n' >other; chmod +x other; "
+     "lsecheck diff --against ./other --cases 2",
+     2, "", "choose one that both have with --kernel"},
+    {"DiffWithOneThatEndsEarly",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | head -n 2; exit 9\n' >other; chmod +x other; "
+     "lsecheck diff --against ./other --cases 8",
+     4, "", "it ended before case 1, with exit code 9; run it by itself"},
+    {"DiffWithSomethingElse", "diff --against /bin/true", 2, "^$", "/bin/true: it does not print its outputs"},
+    {"DiffWithNothing", "diff --against ./nowhere", 4, "^$", "cannot start ./nowhere: No such file"},
+    {"DiffWithoutTheOther", "diff", 2, "^$", "--against is required"},
 
     {"NightlyWritesItsFolder",
      "nightly --cases 4 --out n >o && ls n && cat o && lsecheck report n/run.db --format json --out r.json && cmp "
@@ -302,43 +357,14 @@ constexpr CommandLine kCommandLines[] = {
     {"NewlineInArgument", "list 'a\nb'", 2, "^$", "a b not in"},
 };
 
-struct Outcome {
-  int exit_code;
-  std::string out, err;
-};
-
-std::string contents_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 class CliBehaviour : public testing::TestWithParam<CommandLine> {
  protected:
-  CliBehaviour() {
-    std::string name = (fs::temp_directory_path() / "lsecheck-cli-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a directory like " + name);
-    directory_ = name;
-  }
-  ~CliBehaviour() override { fs::remove_all(directory_); }
-
-  Outcome run(const std::string& arguments) const {
-    // A redirection in the arguments wins over those of the group.
-    const std::string command = "cd " + directory_.string() + " && mkdir cwd && cd cwd && lsecheck() { '" +
-                                LSECHECK_PROGRAM + "' \"$@\"; } && { lsecheck " + arguments + "\n} >../out 2>../err";
-    const int status = std::system(command.c_str());
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return {code, contents_of(directory_ / "out"), contents_of(directory_ / "err")};
-  }
-
- private:
-  fs::path directory_;
+  ShellTestDirectory directory_;
 };
 
 TEST_P(CliBehaviour, EndsAsPromised) {
   const CommandLine& line = GetParam();
-  const Outcome outcome = run(line.arguments);
+  const Outcome outcome = directory_.run(std::string("lsecheck ") + line.arguments);
   EXPECT_EQ(outcome.exit_code, line.exit_code);
   EXPECT_THAT(outcome.out, ContainsRegex(line.out));
   EXPECT_THAT(outcome.err, ContainsRegex(line.err));

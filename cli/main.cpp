@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -76,6 +77,8 @@ int flush_standard_output(int code) {
 }
 
 int run(int argc, char** argv) {
+  // A file that may not grow (ulimit -f) is a write that fails, as on a full disk, and not the end of the program.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app{kDescription, "lsecheck"};
   app.footer(kExitCodes);
   app.set_version_flag("--version", version_text, "print what fixes the bits of a result, and exit");
@@ -94,6 +97,8 @@ int run(int argc, char** argv) {
   add_certify_command(app);
   add_hunt_command(app);
   add_docs_command(app);
+  add_diff_command(app);
+  add_outputs_command(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw CLI::RequiredError("a sub-command");

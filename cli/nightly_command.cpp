@@ -20,6 +20,7 @@
 #include "cli/shard_choice.h"
 #include "cli/shard_processes.h"
 #include "cli/terminal.h"
+#include "cli/waiver_choice.h"
 #include "properties/replay_case.h"
 #include "properties/whole_file.h"
 #include "reports/html_report.h"
@@ -38,6 +39,7 @@ namespace {
 
 struct NightlyOptions {
   CaseRunOptions cases;
+  WaiverChoice waivers;
   std::string out = "lsecheck-nightly";
   std::string failures;  // empty: nothing is replayed
   std::string devices;   // empty: this process does it all
@@ -140,6 +142,7 @@ void nightly_on_devices(const NightlyOptions& options, const CLI::App& command) 
     throw CLI::ValidationError("--devices", "shards the night itself; it cannot be a shard of another one");
   }
   const unsigned count = process_count(options.devices, options.cases.backend);
+  const Waivers waivers = load_waivers(options.waivers);
   if (!options.resume && std::filesystem::exists(shard_folder(options.out, 0) + "/run.db")) {
     throw FileError(FileErrorKind::unreadable, shard_folder(options.out, 0) + "/run.db",
                     "exists already; add --resume, or choose another --out");
@@ -163,7 +166,8 @@ void nightly_on_devices(const NightlyOptions& options, const CLI::App& command) 
     worst = codes[i] == kUsage ? kUsage : kEnvironment;
   }
   if (worst == kUsage) throw ExitWith{kUsage};  // no shard has begun
-  const StoredRun run = merged_run(options, count);
+  StoredRun run = merged_run(options, count);
+  waivers.judge(run);
   show(run, options);
   if (worst != kClean) throw ExitWith{worst};
   if (verdict_of(run) == Verdict::failed) throw ExitWith{kFailed};
@@ -177,9 +181,12 @@ void nightly(NightlyOptions options, const CLI::App& command) {
   // With a time budget alone, time ends the sequence and not its length.
   options.cases.profile = !options.cases.time.empty() && options.cases.cases == 0 ? "soak" : "nightly";
   const std::vector<std::string> files = old_failures(options.failures);
-  const PreparedRun prepared = prepare_run(options.cases, options.out + "/failures");
+  const Waivers waivers = load_waivers(options.waivers);
+  PreparedRun prepared = prepare_run(options.cases, options.out + "/failures");
+  prepared.config.known = [&](const Failure& failure) { return waivers.cover(failure); };
   create_folder(options.out);
-  const ExecutedRun done = execute_run(prepared, {options.out + "/run.db", options.resume}, files);
+  ExecutedRun done = execute_run(prepared, {options.out + "/run.db", options.resume}, files);
+  waivers.judge(done.run);
   show(done.run, options);
   if (done.device_failed) leave_after_device_failure();
   if (verdict_of(done.run) == Verdict::failed) throw ExitWith{kFailed};
@@ -193,6 +200,7 @@ void add_nightly_command(CLI::App& app) {
   const auto options = std::make_shared<NightlyOptions>();
   options->cases.seed = "date";
   add_case_run_options(*command, options->cases);
+  add_waiver_options(*command, options->waivers);
   command->add_option("--failures", options->failures, "folder of case files of earlier failures, replayed first")
       ->type_name("DIR");
   command

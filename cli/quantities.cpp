@@ -1,5 +1,7 @@
 #include "cli/quantities.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <limits>
 
@@ -47,13 +49,19 @@ std::optional<std::chrono::seconds> parse_duration(const std::string& text) {
   return std::nullopt;
 }
 
+std::string today_in_utc() {
+  const std::chrono::year_month_day today{std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())};
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(today.year()), static_cast<unsigned>(today.month()),
+                     static_cast<unsigned>(today.day()));
+}
+
 std::optional<std::uint64_t> parse_seed(const std::string& text) {
+  std::string number = text;
   if (text == "date") {
-    const std::chrono::year_month_day today{std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())};
-    return static_cast<std::uint64_t>(static_cast<int>(today.year())) * 10000 +
-           static_cast<unsigned>(today.month()) * std::uint64_t{100} + static_cast<unsigned>(today.day());
+    number = today_in_utc();
+    std::erase(number, '-');
   }
-  const auto parts = split(text);
+  const auto parts = split(number);
   return parts && parts->suffix.empty() ? std::optional(parts->number) : std::nullopt;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/run_execution.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
+#include "cli/waiver_choice.h"
 #include "properties/whole_file.h"
 #include "reports/json_report.h"
 #include "reports/junit_report.h"
@@ -25,6 +26,7 @@ namespace {
 struct RunCommandOptions {
   CaseRunOptions cases;
   StoreChoice store;
+  WaiverChoice waivers;
   std::string json;
   std::string junit;
   std::string failures = "lsecheck-results";
@@ -34,12 +36,15 @@ void run(const RunCommandOptions& options) {
   if (options.store.resume && options.store.path.empty()) {
     throw CLI::ValidationError("--resume", "names no store; add --db FILE");
   }
-  const PreparedRun prepared = prepare_run(options.cases, options.failures);
+  const Waivers waivers = load_waivers(options.waivers);
+  PreparedRun prepared = prepare_run(options.cases, options.failures);
+  prepared.config.known = [&](const Failure& failure) { return waivers.cover(failure); };
   // An unwritable report is found out before the work, not after it.
   for (const std::string& file : {options.json, options.junit}) {
     if (!file.empty()) write_file_atomically(file, "");
   }
-  const ExecutedRun done = execute_run(prepared, options.store, {});
+  ExecutedRun done = execute_run(prepared, options.store, {});
+  waivers.judge(done.run);
   TerminalOptions shown;
   shown.not_covered = coverage_gaps(done.run);
   shown.colour = standard_output_wants_colour();
@@ -57,6 +62,7 @@ void add_run_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "draw cases, hold every law against them, report the worst errors");
   const auto options = std::make_shared<RunCommandOptions>();
   add_case_run_options(*command, options->cases);
+  add_waiver_options(*command, options->waivers);
   command->add_option("--profile", options->cases.profile, "how many cases, when --cases does not say: see below")
       ->check(CLI::IsMember({"smoke", "nightly", "soak"}))
       ->capture_default_str();

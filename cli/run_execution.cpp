@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -33,26 +34,35 @@ class MemorySink final : public ResultSink {
 void replay_failures(const PreparedRun& prepared, const std::vector<std::string>& files, const StoredRun& before,
                      ResultSink& sink) {
   RunResults batch;
-  const Shard& shard = prepared.config.shard;
-  const std::unique_ptr<Reference> reference = make_reference(prepared.config.reference);
-  for (std::size_t i = shard.index; i < files.size(); i += shard.count) {
-    if (before.results.replays.contains(files[i])) continue;
-    batch.replays[files[i]] = replay_case_file(files[i], prepared.memory_limit, *reference);
+  const RunConfig& config = prepared.config;
+  std::vector<std::string> mine;
+  for (std::size_t i = config.shard.index; i < files.size(); i += config.shard.count) {
+    if (!before.results.replays.contains(files[i])) mine.push_back(files[i]);
   }
+  const std::unique_ptr<Reference> reference = make_reference(config.reference);
+  const std::vector<Replay> replays =
+      config.isolation
+          ? replay_case_files_isolated(mine, prepared.memory_limit, *reference, *config.isolation, config.jobs)
+          : replay_case_files(mine, prepared.memory_limit, *reference);
+  for (const Replay& replay : replays) batch.replays[replay.file] = replay;
   if (!batch.replays.empty()) sink.commit(batch, before.next_case_index);
 }
 
 // The hunter's finds come first: what ever was worst is looked at in every run on the CPU that holds accuracy. A shard
 // takes its share of them.
-void replay_worst(const PreparedRun& prepared, ResultSink& sink) {
+void replay_worst(const PreparedRun& prepared, const StoredRun& before, ResultSink& sink) {
   const RunConfig& config = prepared.config;
   const bool accuracy = matching_laws(config.law_glob).front()->id == LawId::accuracy;
-  const bool anew = config.first_case == 0 && config.earlier_failures == 0;
+  const bool anew = config.first_case == 0 && before.results.failures.empty();
   if (!accuracy || !anew || backend_in_use() != Backend::cpu) return;
   const std::vector<WorstCase> all = committed_worst_cases();
   std::vector<WorstCase> mine;
   for (std::size_t i = config.shard.index; i < all.size(); i += config.shard.count) mine.push_back(all[i]);
-  const RunResults worst = replay_worst_cases(mine, config.limits.kernels, config.failure_directory).results;
+  const auto& kernels = config.limits.kernels;
+  const RunResults worst =
+      config.isolation
+          ? replay_worst_cases_isolated(mine, kernels, config.failure_directory, *config.isolation, config.jobs).results
+          : replay_worst_cases(mine, kernels, config.failure_directory).results;
   if (!worst.failures.empty()) sink.commit(worst, 0);
 }
 
@@ -69,7 +79,9 @@ ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const s
         choice.resume ? ResultStore::resume(choice.path, run.context) : ResultStore::create(choice.path, run.context);
     run = store->load();
     config.first_case = run.next_case_index;
-    config.earlier_failures = run.results.totals.failures;
+    config.earlier_failures = static_cast<std::uint64_t>(
+        std::count_if(run.results.failures.begin(), run.results.failures.end(),
+                      [&](const Failure& failure) { return !config.known || !config.known(failure); }));
   }
   MemorySink memory(run);
   ResultSink& sink = store ? static_cast<ResultSink&>(*store) : memory;
@@ -78,7 +90,7 @@ ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const s
   RunEnd end = RunEnd::out_of_time;
   try {
     replay_failures(prepared, old_failures, run, sink);
-    replay_worst(prepared, sink);
+    replay_worst(prepared, run, sink);
     end = run_cases(config, sink, [&](const RunProgress& progress) {
       if (!line.due()) return;
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

@@ -27,6 +27,8 @@ struct CaseRunOptions {
   std::string reference = "certified";
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   std::string memory = "4G";
+  bool isolate = true;  // of the cpu backend
+  std::string case_timeout = "120s";
 };
 
 // Every option but --profile.

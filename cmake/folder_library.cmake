@@ -1,11 +1,14 @@
-# lsecheck_folder_library(NAME LINK libs...)
+# lsecheck_folder_library(NAME LINK libs... [EXCLUDE subfolder])
 #
 # A top-level folder is one static library; a test stands beside the file it tests. Every *.cpp in the folder
 # belongs to the library lsecheck_NAME, every *_test.cpp to the GoogleTest program NAME_test.
 # Tests named *NightlyTest.* are long: ctest does not see them; `./dev nightly-tests` runs them.
 function(lsecheck_folder_library name)
-  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "EXCLUDE" "LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.cpp)
+  if(arg_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "/${arg_EXCLUDE}")
+  endif()
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")

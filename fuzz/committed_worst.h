@@ -9,6 +9,7 @@
 #include "fuzz/worst_case.h"
 #include "fuzz/worst_replay.h"
 #include "properties/results.h"
+#include "properties/worker_pool.h"
 
 namespace lsecheck {
 
@@ -32,5 +33,8 @@ void add_worst_failure(RunResults& results, const WorstReplay& replayed, std::si
 // is broken fails most.
 WorstReplays replay_worst_cases(std::span<const WorstCase> cases, std::span<const KernelId> kernels,
                                 const std::string& directory);
+// The same, each kernel in processes of its own: a case whose process dies fails.
+WorstReplays replay_worst_cases_isolated(std::span<const WorstCase> cases, std::span<const KernelId> kernels,
+                                         const std::string& directory, const WorkerLimits& limits, unsigned jobs);
 
 }  // namespace lsecheck

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -10,7 +12,9 @@
 
 #include "fuzz/committed_worst.h"
 #include "fuzz/worst_replay.h"
+#include "kernels/registry.h"
 #include "properties/case_file.h"
+#include "properties/test_broken_kernel.h"
 #include "properties/whole_file.h"
 #include "reference/certified_reference.h"
 
@@ -158,6 +162,30 @@ TEST(WorstFile, CommittedCasesAreInsideTheBound) {
   EXPECT_EQ(replays.replayed, cases.size());
   EXPECT_EQ(replays.not_in_this_build, 0u);
   EXPECT_EQ(replays.results.totals.failures, 0u);
+}
+
+// In processes of their own the cases give the same, and a kernel that crashes fails with the case's file.
+TEST(WorstFile, IsolatedReplaysOutliveTheKernel) {
+  const std::vector<WorstCase> all = committed_worst_cases();
+  std::vector<WorstCase> cases;
+  for (const WorstCase& worst : all) {
+    if (worst.target.kernel == KernelId::mha_splitk_reduce && cases.size() < 6) cases.push_back(worst);
+    if (worst.target.kernel == KernelId::fa4_splitk_combine && cases.size() < 3) cases.push_back(worst);
+  }
+  const KernelId kernels[] = {KernelId::fa4_splitk_combine, KernelId::mha_splitk_reduce};
+  const std::string folder = testing::TempDir() + "isolated_worst";
+  const WorstReplays sound = replay_worst_cases_isolated(cases, kernels, folder, WorkerLimits{}, 2);
+  EXPECT_EQ(sound.replayed, cases.size());
+  EXPECT_EQ(sound.results.totals.failures, 0u);
+  const BrokenKernel broken(*find_kernel("mha_splitk_reduce"), [](const CombineShape&) { std::abort(); });
+  const KernelInPlace in_place(broken);
+  const WorstReplays lost = replay_worst_cases_isolated(cases, kernels, folder, WorkerLimits{}, 2);
+  EXPECT_EQ(lost.results.totals.failures, 3u) << "then the kernel is given up";
+  for (const Failure& failure : lost.results.failures) {
+    EXPECT_EQ(failure.kernel, "mha_splitk_reduce");
+    EXPECT_EQ(failure.message, "the process that ran the kernel crashed: Aborted");
+    EXPECT_EQ(load_case(failure.token, 1 << 20).law, "accuracy");
+  }
 }
 
 TEST(WorstFile, WhatThisBuildCannotLaunchIsPassedOver) {

@@ -1,6 +1,7 @@
 #include "fuzz/worst_replay.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fuzz/hunt_evaluation.h"
 #include "properties/case_kernel.h"
@@ -28,14 +29,22 @@ CaseSpec launched_spec(const WorstCase& worst) {
 
 }  // namespace
 
-std::optional<WorstReplay> replay(const WorstCase& worst, Reference& reference) {
+std::optional<CaseTensors> launched_tensors(const WorstCase& worst) {
   const CaseSpec spec = launched_spec(worst);
   if (spec_error(spec) || kernel_of(spec).refuse(shape_of(spec))) return std::nullopt;
-  WorstReplay result;
   HuntRow row{worst.lse, worst.mass, {}};
   for (const std::uint32_t bits : worst.o) row.o.insert(row.o.end(), spec.ov_depth, bits);
-  result.tensors = tensors_of(spec, std::span(&row, 1));
-  result.tensors.exponent_scale = worst.exponent_scale;
+  CaseTensors tensors = tensors_of(spec, std::span(&row, 1));
+  tensors.exponent_scale = worst.exponent_scale;
+  return tensors;
+}
+
+std::optional<WorstReplay> replay(const WorstCase& worst, Reference& reference) {
+  std::optional<CaseTensors> tensors = launched_tensors(worst);
+  if (!tensors) return std::nullopt;
+  const CaseSpec spec = tensors->spec;
+  WorstReplay result;
+  result.tensors = std::move(*tensors);
   const std::vector<KernelVariant> variants = kernel_of(spec).variants(shape_of(spec));
   const auto own = std::find_if(variants.begin(), variants.end(),
                                 [&](const KernelVariant& variant) { return variant.name == worst.variant; });

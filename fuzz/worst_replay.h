@@ -15,6 +15,9 @@ struct WorstReplay {
   std::optional<std::string> failure;  // outside the bound, or a fault
 };
 
+// The case as it is launched. nullopt: the build cannot launch the shape.
+std::optional<CaseTensors> launched_tensors(const WorstCase& worst);
+
 // Runs the case's own variant, or production's where this build lacks that. nullopt: the build cannot launch the shape.
 std::optional<WorstReplay> replay(const WorstCase& worst, Reference& reference);
 

@@ -11,4 +11,19 @@ std::span<const CombineKernel* const> registered_kernels();
 // nullptr when no kernel has that name.
 const CombineKernel* find_kernel(std::string_view name);
 
+// As long as it lives, `kernel` stands in the place of the registered one of its name. One at a time; made and ended
+// while nothing else looks at the registry.
+class KernelInPlace {
+ public:
+  // Throws std::invalid_argument where no kernel has that name.
+  explicit KernelInPlace(const CombineKernel& kernel);
+  ~KernelInPlace();
+  KernelInPlace(const KernelInPlace&) = delete;
+  KernelInPlace& operator=(const KernelInPlace&) = delete;
+
+ private:
+  const CombineKernel** place_;
+  const CombineKernel* before_;
+};
+
 }  // namespace lsecheck

@@ -250,7 +250,10 @@ void save_case(const std::string& path, const CaseFile& file) {
 }
 
 CaseFile load_case(const std::string& path, std::uint64_t max_bytes) {
-  const SafetensorsFile file = read_safetensors(path, max_bytes);
+  return read_case(read_safetensors(path, max_bytes), max_bytes);
+}
+
+CaseFile read_case(const SafetensorsFile& file, std::uint64_t max_bytes) {
   const MetadataReader reader(file);
   if (reader.text("schema") != kSchema) {
     reader.fail(fmt::format("schema {} is not `{}`", quoted_name(reader.text("schema")), kSchema));

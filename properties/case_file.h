@@ -4,6 +4,7 @@
 #include <string>
 
 #include "properties/case_tensors.h"
+#include "properties/safetensors.h"
 #include "properties/whole_file.h"
 
 // A case on disk: a .safetensors file that PyTorch and NumPy read, and that replays whatever the version of the
@@ -34,5 +35,6 @@ void save_case(const std::string& path, const CaseFile& file);
 // tensors are given. Files of versions before 3 name no exponent form and no mass regime: log2 and unit. max_bytes
 // bounds the file and the tensors together, before memory is taken for either. Throws FileError.
 CaseFile load_case(const std::string& path, std::uint64_t max_bytes);
+CaseFile read_case(const SafetensorsFile& file, std::uint64_t max_bytes);
 
 }  // namespace lsecheck

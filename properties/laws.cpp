@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <new>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "properties/law_tools.h"
@@ -107,6 +108,8 @@ LawOutcome guarded(const Check& check) {
   try {
     return check();
   } catch (const cuda::DeviceError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     return LawOutcome::fail(fmt::format("the check ended with an exception: {}", error.what()));

@@ -70,8 +70,8 @@ struct Law {
   LawOutcome (*check)(const CaseTensors& tensors, Reference& reference);
 };
 
-// law.check, with an exception turned into a failure: a case must not take the run down with it. A device that fails is
-// no failure of the law: cuda::DeviceError passes through.
+// law.check, with an exception turned into a failure: a case must not take the run down with it. A device that fails
+// and memory that is missing are no failures of the law: cuda::DeviceError and std::bad_alloc pass through.
 LawOutcome check_guarded(const Law& law, const CaseTensors& tensors, Reference& reference);
 
 // In the order of LawId.

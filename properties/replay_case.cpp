@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <stdexcept>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "properties/case_file.h"
 #include "properties/case_kernel.h"
 #include "properties/laws.h"
+#include "properties/results_wire.h"
 #include "properties/run_case.h"
 #include "properties/tensor_edits.h"
 
@@ -78,6 +80,37 @@ Replay replay_case_file(const std::string& path, std::uint64_t memory_limit, Ref
     replay.message = error.what();
   }
   return replay;
+}
+
+std::vector<Replay> replay_case_files(const std::vector<std::string>& paths, std::uint64_t memory_limit,
+                                      Reference& reference) {
+  std::vector<Replay> replays;
+  for (const std::string& path : paths) replays.push_back(replay_case_file(path, memory_limit, reference));
+  return replays;
+}
+
+std::vector<Replay> replay_case_files_isolated(const std::vector<std::string>& paths, std::uint64_t memory_limit,
+                                               Reference& reference, const WorkerLimits& limits, unsigned jobs) {
+  const auto serve = [&](std::string_view path, const WorkerPool::Mark&) {
+    RunResults results;
+    results.replays[std::string(path)] = replay_case_file(std::string(path), memory_limit, reference);
+    return to_wire(results);
+  };
+  std::vector<WorkerTask> tasks;
+  for (const std::string& path : paths) tasks.push_back({0, path});
+  // Every old failure is looked at, however many bring their process down.
+  const auto answers = WorkerPool(serve, jobs, limits).run(tasks, std::numeric_limits<unsigned>::max());
+  std::vector<Replay> replays;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i].death.empty()) {
+      replays.push_back(results_from_wire(answers[i].reply).replays.at(paths[i]));
+      continue;
+    }
+    const CaseFile file = load_case(paths[i], memory_limit);
+    replays.push_back({paths[i], std::string(name_of(file.tensors.spec.kernel)), file.law,
+                       name_of(LawOutcome::Status::fails), "the process that ran the kernel " + answers[i].death});
+  }
+  return replays;
 }
 
 }  // namespace lsecheck

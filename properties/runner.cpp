@@ -4,19 +4,17 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <filesystem>
 #include <iterator>
-#include <mutex>
+#include <memory>
 #include <stdexcept>
-#include <thread>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/registry.h"
 #include "kernels/sfu/splitmix64.h"
 #include "properties/case_coverage.h"
+#include "properties/case_evaluator.h"
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
 #include "properties/chart_rows.h"
@@ -87,31 +85,6 @@ auto naming_case(LawId law, const CaseSpec& spec, const Work& work) {
   }
 }
 
-// The outcome of the accuracy law, and which step of the kernel contributes how much to the worst error.
-std::string explained_message(const CaseTensors& tensors, Reference& reference) {
-  std::optional<AccuracyMeasurement> measured;
-  const LawOutcome outcome = check_accuracy(tensors, reference, measured);
-  const auto worst = measured ? explain_violation(tensors, *measured) : std::nullopt;
-  const std::string shares = worst ? share_lines(*worst) : "";
-  return shares.empty() ? outcome.message : outcome.message + "\n" + shares;
-}
-
-Failure shrunk_failure(Failure failure, const CaseSpec& spec, const Law& law, const std::string& directory,
-                       Reference& reference) {
-  const ShrunkSpec shrunk = shrink_spec(spec, law, reference);
-  failure.token = format_token({static_cast<std::uint8_t>(law.id), shrunk.spec});
-  failure.shape = describe_spec(shrunk.spec);
-  failure.message =
-      law.id == LawId::accuracy ? explained_message(bucketed(expand(shrunk.spec)), reference) : shrunk.outcome.message;
-  if (directory.empty()) return failure;
-  const CaseTensors tensors = shrink_tensors(expand(shrunk.spec), law, reference);
-  std::filesystem::create_directories(directory);
-  const std::string path = fmt::format("{}/case-{}-{}.safetensors", directory, failure.case_index, law.name);
-  save_case(path, {tensors, std::string(law.name), failure.token, kGeneratorVersion});
-  failure.case_file = path;
-  return failure;
-}
-
 // How often a law's turn comes in one round. Few cases meet the premises of these (a P on the ladder; one kernel; a
 // sink to take away), and a smoke run has to check every law some hundred times.
 std::size_t turns_of(LawId id) {
@@ -138,36 +111,38 @@ std::vector<const Law*> law_rotation(const std::vector<const Law*>& laws) {
   return rotation;
 }
 
-// Evaluates cases [begin, end) on `jobs` threads; results come back in case order. The first error stops all of them:
-// behind trouble with the device every launch fails, or hangs.
-std::vector<RunResults> evaluate_range(const RunConfig& config, std::uint64_t begin, std::uint64_t end,
-                                       const std::vector<const Law*>& laws,
-                                       std::vector<std::unique_ptr<Reference>>& references) {
-  std::vector<RunResults> results(end - begin);
-  std::mutex mutex;
-  std::exception_ptr first_error;
-  std::atomic<std::uint64_t> next{begin};
-  const auto work = [&](std::size_t job) {
-    try {
-      for (std::uint64_t i = next++; i < end; i = next++) {
-        results[i - begin] = evaluate_case(draw_spec(config.seed, i, config.limits), i, laws, *references[job]);
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!first_error) first_error = std::current_exception();
-      next = end;
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t job = 1; job < references.size(); ++job) threads.emplace_back(work, job);
-    work(0);
-  }
-  if (first_error) std::rethrow_exception(first_error);
-  return results;
+// The outcome of the accuracy law, and which step of the kernel contributes how much to the worst error.
+std::string explained_message(const CaseTensors& tensors, Reference& reference) {
+  std::optional<AccuracyMeasurement> measured;
+  const LawOutcome outcome = check_accuracy(tensors, reference, measured);
+  const auto worst = measured ? explain_violation(tensors, *measured) : std::nullopt;
+  const std::string shares = worst ? share_lines(*worst) : "";
+  return shares.empty() ? outcome.message : outcome.message + "\n" + shares;
 }
 
 }  // namespace
+
+std::string failure_file(const std::string& directory, const Failure& failure) {
+  std::filesystem::create_directories(directory);
+  return fmt::format("{}/case-{}-{}.safetensors", directory, failure.case_index, failure.law);
+}
+
+Failure shrunk_failure(Failure failure, const RunConfig& config, Reference& reference) {
+  const CaseSpec spec = draw_spec(config.seed, failure.case_index, config.limits);
+  const Law& law = *find_law(failure.law);
+  return naming_case(law.id, spec, [&] {
+    const ShrunkSpec shrunk = shrink_spec(spec, law, reference);
+    failure.token = format_token({static_cast<std::uint8_t>(law.id), shrunk.spec});
+    failure.shape = describe_spec(shrunk.spec);
+    failure.message = law.id == LawId::accuracy ? explained_message(bucketed(expand(shrunk.spec)), reference)
+                                                : shrunk.outcome.message;
+    if (config.failure_directory.empty()) return failure;
+    const CaseTensors tensors = shrink_tensors(expand(shrunk.spec), law, reference);
+    failure.case_file = failure_file(config.failure_directory, failure);
+    save_case(failure.case_file, {tensors, std::string(law.name), failure.token, kGeneratorVersion});
+    return failure;
+  });
+}
 
 std::string describe_spec(const CaseSpec& spec) {
   const std::string sink = spec.sink == SinkKind::none ? "" : fmt::format(" sink:{}", name_of(spec.sink));
@@ -197,8 +172,11 @@ std::vector<const Law*> matching_laws(const std::string& law_glob) {
 }
 
 RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const std::vector<const Law*>& laws,
-                         Reference& reference) {
+                         Reference& reference, const std::function<void(LawId)>& beginning) {
   RunResults results;
+  const auto begin_law = [&](LawId law) {
+    if (beginning) beginning(law);
+  };
   const CaseTensors tensors = bucketed(expand(spec));
   const std::string kernel(name_of(spec.kernel));
   results.totals.cases = 1;
@@ -224,6 +202,7 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
   if (others.front()->id == LawId::accuracy) {
     others.erase(others.begin());
     std::optional<AccuracyMeasurement> measured;
+    begin_law(LawId::accuracy);
     const LawOutcome outcome =
         naming_case(LawId::accuracy, spec, [&] { return check_accuracy(tensors, reference, measured); });
     record(*find_law("accuracy"), outcome);
@@ -251,6 +230,7 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
     const Law* const law = rotation[(kExtraLaws * case_index + step) % rotation.size()];
     if (std::find(tried.begin(), tried.end(), law) != tried.end()) continue;
     tried.push_back(law);
+    begin_law(law->id);
     const LawOutcome outcome = naming_case(law->id, spec, [&] { return check_guarded(*law, tensors, reference); });
     record(*law, outcome);
     applied += outcome.status != LawOutcome::Status::not_applicable;
@@ -263,25 +243,23 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
 
 RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<void(const RunProgress&)>& progress) {
   const std::vector<const Law*> laws = matching_laws(config.law_glob);
-  std::vector<std::unique_ptr<Reference>> references;
-  for (unsigned job = 0; job < std::max(1U, config.jobs); ++job) references.push_back(make_reference(config.reference));
+  const std::unique_ptr<CaseEvaluator> cases =
+      config.isolation ? make_isolated_cases(config, laws) : make_threaded_cases(config, laws);
+  const auto counts = [&](const Failure& failure) { return !config.known || !config.known(failure); };
 
   const auto started = std::chrono::steady_clock::now();
   RunProgress done{next_case_of(config.shard, config.first_case, config.cases), 0, config.earlier_failures};
   while (done.next_case < config.cases) {
     const std::uint64_t end = std::min(done.next_case + kBatchCases, config.cases);
     RunResults batch;
-    for (const RunResults& one : evaluate_range(config, done.next_case, end, laws, references)) batch.merge(one);
-    for (std::size_t i = 0; i < std::min(batch.failures.size(), kShrunkPerBatch); ++i) {
-      Failure& failure = batch.failures[i];
-      const CaseSpec spec = draw_spec(config.seed, failure.case_index, config.limits);
-      const Law& law = *find_law(failure.law);
-      failure = naming_case(
-          law.id, spec, [&] { return shrunk_failure(failure, spec, law, config.failure_directory, *references[0]); });
+    for (const RunResults& one : cases->evaluate(done.next_case, end)) batch.merge(one);
+    std::size_t counted = 0;
+    for (Failure& failure : batch.failures) {
+      if (counts(failure) && ++counted <= kShrunkPerBatch) failure = cases->shrink(failure);
     }
     const std::uint64_t next = next_case_of(config.shard, end, config.cases);
     sink.commit(batch, next);
-    done = {next, done.cases + batch.totals.cases, done.failures + batch.totals.failures};
+    done = {next, done.cases + batch.totals.cases, done.failures + counted};
     progress(done);
     if (done.failures >= config.max_failures) return RunEnd::too_many_failures;
     if (config.time && std::chrono::steady_clock::now() - started >= *config.time && next < config.cases) {

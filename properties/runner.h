@@ -11,6 +11,7 @@
 #include "properties/laws.h"
 #include "properties/results.h"
 #include "properties/shard.h"
+#include "properties/worker_pool.h"
 #include "reference/reference_kind.h"
 
 // Draws cases, holds the laws against them and collects what was measured. Which cases run and every result byte follow
@@ -31,8 +32,17 @@ struct RunConfig {
   unsigned jobs = 1;
   std::string failure_directory;    // where shrunk cases are written; created when the first failure is
   std::uint64_t max_failures = 20;  // the run stops at the end of the batch that reaches it
+  // Failures that are known and do not count for max_failures; empty: none.
+  std::function<bool(const Failure&)> known;
+  // Kernels run in processes of their own: one that crashes, hangs or eats memory fails and does not end the run. Only
+  // for the CPU. nullopt: on threads of this process.
+  std::optional<WorkerLimits> isolation;
   std::optional<std::chrono::steady_clock::duration> time;
 };
+
+// A kernel that brings down so many of its processes is run no more: one that hangs costs the whole time limit every
+// time.
+inline constexpr unsigned kDeathsUntilGivenUp = 3;
 
 struct RunProgress {
   std::uint64_t next_case = 0;
@@ -47,9 +57,15 @@ std::vector<const Law*> matching_laws(const std::string& law_glob);
 
 RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<void(const RunProgress&)>& progress);
 
-// What one case contributes; failures hold the case as drawn, not yet shrunk.
+// What one case contributes; failures hold the case as drawn, not yet shrunk. `beginning`, where given, is told of
+// every law before it is checked.
 RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const std::vector<const Law*>& laws,
-                         Reference& reference);
+                         Reference& reference, const std::function<void(LawId)>& beginning = {});
+
+// The failure of a case of the run made small; its case file goes to config.failure_directory.
+Failure shrunk_failure(Failure failure, const RunConfig& config, Reference& reference);
+// "DIRECTORY/case-28-accuracy.safetensors". Creates the directory.
+std::string failure_file(const std::string& directory, const Failure& failure);
 
 // "P=33 rows=2 heads=1 D=64 bf16<-bf16 sm_100a production narrow/normal/none/nan h200 lockstep".
 std::string describe_spec(const CaseSpec& spec);

@@ -161,7 +161,12 @@ std::string format_token(const Token& token) {
   put_varint(bytes, spec.ov_depth);
   if (spec.unit.kind == sfu::UnitKind::spec) put_fixed(bytes, spec.unit.seed, 8);
   put_fixed(bytes, spec.seed, 8);
-  put_fixed(bytes, checksum(bytes), kChecksumBytes);
+  return seal_token(bytes);
+}
+
+std::string seal_token(std::span<const std::uint8_t> payload) {
+  Bytes bytes(payload.begin(), payload.end());
+  put_fixed(bytes, checksum(payload), kChecksumBytes);
   return std::string(kPrefix) + base32_encode(bytes);
 }
 

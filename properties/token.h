@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -44,6 +45,10 @@ using ParsedToken = std::variant<Token, MalformedToken, OtherGeneratorVersion>;
 
 // Throws std::invalid_argument where spec_error() has a line.
 std::string format_token(const Token& token);
+
+// The word of a payload (everything between "lse1-" and the checksum), whatever it holds: what another version, or
+// nobody, would write.
+std::string seal_token(std::span<const std::uint8_t> payload);
 
 // Any bytes are handled; a parsed Token's spec passes spec_error().
 ParsedToken parse_token(std::string_view text);

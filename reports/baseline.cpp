@@ -25,11 +25,11 @@ std::string word(const std::string& text) {
   return safe.empty() ? "-" : safe;
 }
 
-WorstCase worst_of(const MetricSummary& metric) {
+WorstSeen worst_of(const MetricSummary& metric) {
   return {metric.stats.max.value, metric.stats.max.value < 0 ? "" : word(metric.stats.max.token)};
 }
 
-std::string text_of(const WorstCase& worst) {
+std::string text_of(const WorstSeen& worst) {
   return worst.value < 0 ? "- -" : fmt::format("{} {}", worst.value, worst.token);
 }
 
@@ -81,7 +81,7 @@ class Words {
     if (error != std::errc{} || last != field.data() + field.size()) bad(fmt::format("has '{}' in it", field));
     return value;
   }
-  WorstCase worst() {
+  WorstSeen worst() {
     const std::string value = text();
     const std::string token = text();
     if (value == "-") return {};

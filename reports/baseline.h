@@ -20,19 +20,19 @@
 // Fields are separated by single blanks; a value that nothing was seen of is "-", and so is its token.
 namespace lsecheck {
 
-struct WorstCase {
+struct WorstSeen {
   double value = -1;  // -1: nothing seen
   std::string token;
 
-  bool operator==(const WorstCase&) const = default;
+  bool operator==(const WorstSeen&) const = default;
 };
 
 struct BaselineAccuracy {
   std::uint64_t elements = 0;
   std::uint64_t correctly_rounded = 0;
   std::uint64_t digest = 0;  // of every output bit
-  WorstCase bound_use;
-  WorstCase scaled_ulp;
+  WorstSeen bound_use;
+  WorstSeen scaled_ulp;
 
   bool operator==(const BaselineAccuracy&) const = default;
 };

@@ -39,7 +39,7 @@ AccuracyComparison compare(const AccuracyKey& key, const BaselineAccuracy* old_r
     line.verdict = old_row == nullptr ? LineVerdict::appeared : LineVerdict::gone;
     return line;
   }
-  const auto up = [](const WorstCase& before, const WorstCase& after) { return after.value > before.value; };
+  const auto up = [](const WorstSeen& before, const WorstSeen& after) { return after.value > before.value; };
   line.verdict = verdict_of(up(old_row->bound_use, new_row->bound_use) || up(old_row->scaled_ulp, new_row->scaled_ulp),
                             up(new_row->bound_use, old_row->bound_use) || up(new_row->scaled_ulp, old_row->scaled_ulp));
   line.bits_changed = !(*old_row == *new_row);
@@ -63,11 +63,11 @@ LawComparison compare(const LawKey& key, const BaselineLaw* old_row, const Basel
   return line;
 }
 
-std::string value_text(const WorstCase& worst) {
+std::string value_text(const WorstSeen& worst) {
   return worst.value < 0 ? "-" : format_value(worst.value);
 }
 
-std::string change_text(const WorstCase& before, const WorstCase& after) {
+std::string change_text(const WorstSeen& before, const WorstSeen& after) {
   return before == after ? value_text(after) : value_text(before) + " -> " + value_text(after);
 }
 
@@ -88,8 +88,8 @@ std::string accuracy_text(const std::vector<AccuracyComparison>& lines) {
                change_text(line.old_row.scaled_ulp, line.new_row.scaled_ulp)});
     if (line.verdict != LineVerdict::worse) continue;
     const bool by_bound = line.new_row.bound_use.value > line.old_row.bound_use.value;
-    const WorstCase& before = by_bound ? line.old_row.bound_use : line.old_row.scaled_ulp;
-    const WorstCase& after = by_bound ? line.new_row.bound_use : line.new_row.scaled_ulp;
+    const WorstSeen& before = by_bound ? line.old_row.bound_use : line.old_row.scaled_ulp;
+    const WorstSeen& after = by_bound ? line.new_row.bound_use : line.new_row.scaled_ulp;
     replays += fmt::format(
         "{} {} {} {}: largest {}\n  old {}: {}\n  new {}: lsecheck repro {}\n", line.key.kernel, line.key.variant,
         line.key.types(), line.key.lse_regime, by_bound ? "bound_use" : "scaled_ulp", value_text(before),

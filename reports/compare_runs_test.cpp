@@ -44,7 +44,7 @@ TEST(CompareRunsTest, TheSameRunIsTheSameEverywhere) {
 }
 
 TEST(CompareRunsTest, ALargerWorstCaseIsWorse) {
-  for (WorstCase BaselineAccuracy::*const metric : {&BaselineAccuracy::bound_use, &BaselineAccuracy::scaled_ulp}) {
+  for (WorstSeen BaselineAccuracy::*const metric : {&BaselineAccuracy::bound_use, &BaselineAccuracy::scaled_ulp}) {
     const Comparison comparison = after([&](BaselineAccuracy& row) {
       (row.*metric).value += 0.0009765625;
       (row.*metric).token = "lse1-new";

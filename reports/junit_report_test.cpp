@@ -34,6 +34,19 @@ TEST(JunitReportTest, ALawThatWasNeverCheckedIsSkipped) {
                                            "<skipped/></testcase>"));
 }
 
+TEST(JunitReportTest, WaivedFailuresAreSkippedAndBadWaiversFail) {
+  StoredRun run = sample_run(100);
+  run.waivers.waived = {{{"fa4_splitk_combine", "accuracy"}, 3}};
+  run.waivers.problems = {"w.txt line 4: held until 2026-11-01"};
+  const std::string xml = junit_report(run);
+  EXPECT_THAT(xml, HasSubstr("<testsuite name=\"fa4_splitk_combine\" tests=\"2\" failures=\"0\" errors=\"0\" "
+                             "skipped=\"1\">"));
+  EXPECT_THAT(xml, HasSubstr("<testsuite name=\"waivers\" tests=\"1\" failures=\"1\""));
+  EXPECT_THAT(xml, HasSubstr("<failure message=\"w.txt line 4: held until 2026-11-01\">"));
+  run.waivers.waived.begin()->second = 2;
+  EXPECT_THAT(junit_report(run), HasSubstr("tests=\"2\" failures=\"1\""));
+}
+
 TEST(JunitReportTest, OldFailuresAreASuite) {
   StoredRun run = sample_run(1);
   run.results.replays = {{"a.st", {"a.st", "k", "accuracy", "fails", "row 0\nmore"}},

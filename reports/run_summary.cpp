@@ -10,11 +10,14 @@ namespace lsecheck {
 namespace {
 
 // The law rows, the totals and the list each know about failures; the largest of the three numbers is believed.
-std::uint64_t failure_count(const RunResults& results) {
+// Waived ones do not count, but every waiver that is out of date does.
+std::uint64_t failure_count(const StoredRun& run) {
+  const RunResults& results = run.results;
   std::uint64_t by_law = 0;
   for (const auto& [key, row] : results.laws) by_law += row.failed;
-  return std::max({by_law, results.totals.failures, static_cast<std::uint64_t>(results.failures.size())}) +
-         replay_lines(results).size();
+  const std::uint64_t failures =
+      std::max({by_law, results.totals.failures, static_cast<std::uint64_t>(results.failures.size())});
+  return failures - run.waivers.waived_failures() + replay_lines(results).size() + run.waivers.problems.size();
 }
 
 std::uint64_t checks(const RunResults& results) {
@@ -48,7 +51,7 @@ std::vector<std::string> replay_lines(const RunResults& results) {
 }
 
 Verdict verdict_of(const StoredRun& run) {
-  if (failure_count(run.results) > 0) return Verdict::failed;
+  if (failure_count(run) > 0) return Verdict::failed;
   return checks(run.results) == 0 ? Verdict::nothing_checked : Verdict::clean;
 }
 
@@ -57,7 +60,7 @@ std::string verdict_word(const StoredRun& run) {
     case Verdict::clean:
       return run.finished ? "CLEAN" : "CLEAN SO FAR";
     case Verdict::failed:
-      return "FAILED " + format_count(failure_count(run.results));
+      return "FAILED " + format_count(failure_count(run));
     case Verdict::nothing_checked:
       break;
   }
@@ -72,6 +75,9 @@ std::string verdict_basis(const StoredRun& run) {
   if (!run.results.replays.empty()) {
     basis += fmt::format("; {} old failures replayed, {} of them failing", format_count(run.results.replays.size()),
                          format_count(replay_lines(run.results).size()));
+  }
+  if (const std::uint64_t waived = run.waivers.waived_failures(); waived > 0) {
+    basis += fmt::format("; {} failures waived", format_count(waived));
   }
   if (!run.finished) basis += fmt::format("; UNFINISHED, next case {}", run.next_case_index);
   return basis;
@@ -93,7 +99,7 @@ std::string unit_remark(const RunContext& context) {
 std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std::string>& not_covered) {
   std::vector<std::string> steps;
   const RunResults& results = run.results;
-  if (!results.failures.empty()) {
+  if (results.failures.size() > run.waivers.waived_failures()) {
     steps.push_back("Replay the first failure:");
     steps.push_back("  " + repro_line(run.context, results.failures.front().token));
   }
@@ -103,6 +109,8 @@ std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std:
     steps.push_back("  " + repro_line(run.context, file));
     break;
   }
+  if (!run.waivers.problems.empty()) steps.push_back("Bring the waivers up to date:");
+  for (const std::string& problem : run.waivers.problems) steps.push_back("  " + problem);
   if (!run.finished)
     steps.push_back("The run has not come to its end. It goes on from its store (--db) with --resume.");
   if (!not_covered.empty())

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "properties/results.h"
+#include "properties/waivers.h"
 
 namespace lsecheck {
 
@@ -12,6 +13,7 @@ struct StoredRun {
   RunResults results;
   std::uint64_t next_case_index = 0;  // the first case that is not in results
   bool finished = false;
+  WaiverJudgement waivers = {};  // of the day; not stored
 };
 
 }  // namespace lsecheck

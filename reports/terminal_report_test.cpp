@@ -34,6 +34,22 @@ TEST(TerminalReportTest, TheVerdictIsTheFirstLine) {
   EXPECT_THAT(terminal_report(unfinished, {}), HasSubstr("UNFINISHED, next case 100"));
 }
 
+TEST(TerminalReportTest, WaivedFailuresDoNotCountButBadWaiversDo) {
+  StoredRun run = sample_run(100);
+  run.waivers.waived = {{{"fa4_splitk_combine", "accuracy"}, 3}};
+  EXPECT_EQ(verdict_of(run), Verdict::clean);
+  EXPECT_THAT(terminal_report(run, {}), StartsWith("CLEAN\n100 cases, "));
+  EXPECT_THAT(verdict_basis(run), EndsWith("; 3 failures waived"));
+  EXPECT_THAT(terminal_report(run, {}), Not(HasSubstr("Replay the first failure")));
+  run.waivers.waived.begin()->second = 2;
+  EXPECT_THAT(terminal_report(run, {}), StartsWith("FAILED 1\n"));
+  run.waivers.waived.begin()->second = 3;
+  run.waivers.problems = {"w.txt line 4: fa4_splitk_combine accuracy narrow: fails no more"};
+  EXPECT_EQ(verdict_of(run), Verdict::failed);
+  EXPECT_THAT(terminal_report(run, {}), StartsWith("FAILED 1\n"));
+  EXPECT_THAT(terminal_report(run, {}), HasSubstr("Bring the waivers up to date:\n  w.txt line 4: fa4_splitk_combine"));
+}
+
 TEST(TerminalReportTest, AFailureAnywhereIsAFailure) {
   StoredRun by_law = clean_run();
   by_law.results.laws.begin()->second.failed = 2;

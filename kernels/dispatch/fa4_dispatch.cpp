@@ -46,11 +46,12 @@ void require_positive(const char* name, std::int64_t value) {
   if (value < 1) refuse(std::string(name) + " is " + std::to_string(value) + "; it must be at least 1");
 }
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);
 }
 
-// Two partitions per query tile would not finish in fewer than twice the waves that one takes.
+// Two partitions per query tile would not finish in fewer than twice the waves that one takes. Unsigned: twice any grid
+// fits.
 bool split_in_two_gains_nothing(int sm_count, std::int64_t raw_grid) {
   const std::uint64_t sm = static_cast<std::uint64_t>(sm_count);
   const std::uint64_t grid = static_cast<std::uint64_t>(raw_grid);

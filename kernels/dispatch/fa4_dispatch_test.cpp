@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <stdexcept>
 #include <vector>
@@ -118,6 +119,15 @@ TEST(Fa4Dispatch, BucketGuardEdges) {
   EXPECT_EQ(bucket_ws(160, 1, 4, 161), 2);
   EXPECT_EQ(bucket_ws(132, 1, 6, 132), 1);
   EXPECT_EQ(bucket_ws(132, 1, 6, 133), 2);
+}
+
+// Waves are counted without overflow: a grid of any size acts as one that is some whole waves smaller.
+TEST(Fa4Dispatch, BucketOfTheLargestGrids) {
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t below = 0; below < 148; ++below) {
+    const std::int64_t grid = kHuge - below;
+    EXPECT_EQ(bucket_ws(148, 1, 64, grid), bucket_ws(148, 1, 64, 2 * 148 + grid % 148)) << grid;
+  }
 }
 
 TEST(Fa4Dispatch, SharedKeySnapsDownToARung) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -31,15 +32,24 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);
 }
 
+// Production counts in 32 bits; within them no product below overflows.
+void require_count(const char* name, std::int64_t value, std::int64_t least) {
+  require_at_least(name, value, least);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (value > kMost) {
+    refuse(std::string(name) + " is " + std::to_string(value) + "; it must be at most " + std::to_string(kMost));
+  }
+}
+
 std::int64_t page_size(const MlaSplitRequest& request) {
   return request.cache_len <= 512 && request.batch >= 32 ? 64 : 128;
 }
 
 void require_sizes(const MlaSplitRequest& request) {
-  require_at_least("batch", request.batch, 1);
-  require_at_least("q_len", request.q_len, 1);
-  require_at_least("heads", request.heads, 1);
-  require_at_least("cache_len", request.cache_len, 0);
+  require_count("batch", request.batch, 1);
+  require_count("q_len", request.q_len, 1);
+  require_count("heads", request.heads, 1);
+  require_count("cache_len", request.cache_len, 0);
   if (request.heads > kHeadsPerCta) {
     refuse("heads is " + std::to_string(request.heads) + "; this policy is the one for 64 heads or fewer");
   }
@@ -108,8 +118,8 @@ int choose_mla_partitions(const MlaSplitRequest& request) {
 int choose_mla_sparse_partitions(int sm_count, std::int64_t ctas, std::int64_t len) {
   constexpr std::int64_t kFixedCostPerWave = 187;
   const auto buckets = mla_split_buckets(sm_count);
-  require_at_least("ctas", ctas, 1);
-  require_at_least("len", len, 0);
+  require_count("ctas", ctas, 1);
+  require_count("len", len, 0);
   const auto cost = [&](std::int64_t num_partitions) {
     return ceil_div(ctas * num_partitions, sm_count) * (kFixedCostPerWave + ceil_div(len, num_partitions));
   };
@@ -122,11 +132,13 @@ int choose_mla_sparse_partitions(int sm_count, std::int64_t ctas, std::int64_t l
 
 int choose_mla_warps_per_head(const MlaCombineRequest& request) {
   require_mla_bucket(request.sm_count, request.num_partitions);
-  require_at_least("batch", request.batch, 1);
-  require_at_least("q_len", request.q_len, 1);
-  require_at_least("heads", request.heads, 1);
-  require_at_least("cache_len", request.cache_len, 0);
-  const std::int64_t base = request.batch * request.q_len * ceil_div(request.heads, 4);
+  require_count("batch", request.batch, 1);
+  require_count("q_len", request.q_len, 1);
+  require_count("heads", request.heads, 1);
+  require_count("cache_len", request.cache_len, 0);
+  // Nothing below tells more than 4096 from 4096: each factor is at least 1 and may be capped, so that three fit.
+  const auto capped = [](std::int64_t factor) { return std::min<std::int64_t>(factor, 4096); };
+  const std::int64_t base = capped(request.batch) * capped(request.q_len) * capped(ceil_div(request.heads, 4));
   if (base >= 4096 && request.num_partitions <= 4 && request.cache_len <= 1280 && !request.fp8_kv) return 1;
   if (base >= 2048 && request.num_partitions > 4) return 2;
   if (base >= 512) return 4;

@@ -8,7 +8,7 @@
 // where the production kernels do not run, the bucket list follows the same formula, sorted and capped at half the SMs.
 //
 // Every function throws std::invalid_argument, with one line that names the value, for an SM count outside {132, 148,
-// 160} and for sizes out of range.
+// 160} and for sizes out of range; batch, lengths, heads and CTAs are counts of 32 bits.
 namespace lsecheck {
 
 // Ascending split counts that have a combine kernel; 1 means no split and no combine; the last one is half the SMs.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -146,6 +147,23 @@ TEST(MlaDispatch, BadInputIsRefusedByName) {
             }),
             "heads is 128; this policy is the one for 64 heads or fewer");
   EXPECT_EQ(refusal([] { choose_mla_partitions({148, 1, 1, 64, 0, 3}); }), "min_partitions is 3; it must be 1 or 2");
+}
+
+// Sizes beyond 32 bits are refused before any product of them could overflow; within them everything is answered.
+TEST(MlaDispatch, HugeSizesAreRefusedOrAnswered) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(refusal([] {
+              choose_mla_partitions({148, kHuge, 1, 64, 0, 1});
+            }),
+            "batch is 9223372036854775807; it must be at most 2147483647");
+  EXPECT_THAT(refusal([] { choose_mla_partitions({148, 1, kHuge, 64, 0, 1}); }), testing::StartsWith("q_len is"));
+  EXPECT_THAT(refusal([] { choose_mla_combine({148, 1, 1, kHuge, 0, 2, false}); }), testing::StartsWith("heads is"));
+  EXPECT_THAT(refusal([] { choose_mla_sparse_partitions(148, kHuge, 1); }), testing::StartsWith("ctas is"));
+  EXPECT_THAT(refusal([] { choose_mla_sparse_partitions(148, 1, kHuge); }), testing::StartsWith("len is"));
+  EXPECT_EQ(choose_mla_partitions({148, kMost, kMost, 64, kMost, 1}), 1);
+  EXPECT_EQ(choose_mla_sparse_partitions(148, kMost, kMost), 1);
+  EXPECT_EQ(choose_mla_combine({148, kMost, kMost, kMost, kMost, 8, false}), (MlaCombineChoice{false, 2}));
 }
 
 }  // namespace

@@ -70,33 +70,37 @@ BlockRunner::BlockRunner(const Launch& launch, const std::function<void()>& body
       async_copies_(threads_),
       warps_((threads_ + 31) / 32),
       stacks_(threads_ + 1) {
+  fiber_sanitizer::running(stacks_[threads_]);
   for (unsigned slot = 0; slot < threads_; ++slot) start_fiber(slot);
 }
 
 BlockRunner::~BlockRunner() {
   aborting_ = true;
-  for (unsigned slot = 0; slot < threads_; ++slot) switch_to(slot);  // each returns from its loop
+  for (unsigned slot = 0; slot < threads_; ++slot) {
+    switch_to(slot);  // returns from its loop
+    fiber_sanitizer::destroyed(stacks_[slot]);
+  }
 }
 
 void BlockRunner::start_fiber(unsigned slot) {
   const boost::context::stack_context stack = stack_cache.allocate();
   stacks_[slot] = {static_cast<std::byte*>(stack.sp) - stack.size, stack.size};
-  fibers_[slot] = boost::context::fiber(
-      std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack), CachedStackAllocator{},
-      [this, slot](boost::context::fiber&& from) {
-        fiber_sanitizer::finish_switch(nullptr, &stacks_[switched_from_].bottom, &stacks_[switched_from_].size);
-        fibers_[switched_from_] = std::move(from);
-        while (unfinished_ > 0) {  // zero only when the runner is being destroyed
-          run_thread_body();
-          status_[slot] = Status::finished;
-          --unfinished_;
-          switch_to(next_ready());  // comes back with the next block
-        }
-        switched_from_ = slot;
-        thread_ = threads_;
-        fiber_sanitizer::start_last_switch(stacks_[threads_].bottom, stacks_[threads_].size);
-        return std::move(fibers_[threads_]);
-      });
+  fiber_sanitizer::created(stacks_[slot]);
+  fibers_[slot] = boost::context::fiber(std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack),
+                                        CachedStackAllocator{}, [this, slot](boost::context::fiber&& from) {
+                                          fiber_sanitizer::finish_switch(nullptr, stacks_[switched_from_]);
+                                          fibers_[switched_from_] = std::move(from);
+                                          while (unfinished_ > 0) {  // zero only when the runner is being destroyed
+                                            run_thread_body();
+                                            status_[slot] = Status::finished;
+                                            --unfinished_;
+                                            switch_to(next_ready());  // comes back with the next block
+                                          }
+                                          switched_from_ = slot;
+                                          thread_ = threads_;
+                                          fiber_sanitizer::start_last_switch(stacks_[threads_]);
+                                          return std::move(fibers_[threads_]);
+                                        });
 }
 
 void BlockRunner::run_thread_body() {

@@ -157,9 +157,9 @@ class BlockRunner {
     switched_from_ = thread_;
     thread_ = slot;
     void* fake_stack = nullptr;
-    fiber_sanitizer::start_switch(&fake_stack, stacks_[slot].bottom, stacks_[slot].size);
+    fiber_sanitizer::start_switch(&fake_stack, stacks_[slot]);
     boost::context::fiber from = std::move(fibers_[slot]).resume();
-    fiber_sanitizer::finish_switch(fake_stack, &stacks_[switched_from_].bottom, &stacks_[switched_from_].size);
+    fiber_sanitizer::finish_switch(fake_stack, stacks_[switched_from_]);
     fibers_[switched_from_] = std::move(from);
   }
   void complete_collective(Warp& warp);
@@ -200,12 +200,7 @@ class BlockRunner {
   std::optional<Fault> fault_;
   std::uintptr_t last_begin_ = 0;
   std::size_t last_bytes_ = 0;
-  // AddressSanitizer follows a stack switch only when told of it.
-  struct StackBounds {
-    const void* bottom = nullptr;
-    std::size_t size = 0;
-  };
-  std::vector<StackBounds> stacks_;
+  std::vector<fiber_sanitizer::Stack> stacks_;
 };
 
 }  // namespace lsecheck::simt

@@ -2,30 +2,85 @@
 
 #include <cstddef>
 
-// AddressSanitizer has to be told of every stack switch; in other builds these calls are empty.
+// The sanitizers follow a stack switch only when told of it: AddressSanitizer wants the bounds of the stack, and
+// ThreadSanitizer a fiber of its own that stands for it. In other builds these calls are empty.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LSECHECK_FIBERS_UNDER_ASAN
+#endif
+#if __has_feature(thread_sanitizer)
+#define LSECHECK_FIBERS_UNDER_TSAN
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
+#define LSECHECK_FIBERS_UNDER_ASAN
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define LSECHECK_FIBERS_UNDER_TSAN
+#endif
+
+#if defined(LSECHECK_FIBERS_UNDER_ASAN)
 #include <sanitizer/common_interface_defs.h>
+#elif defined(LSECHECK_FIBERS_UNDER_TSAN)
+#include <sanitizer/tsan_interface.h>
 #endif
 
 namespace lsecheck::simt::fiber_sanitizer {
 
-#if defined(__SANITIZE_ADDRESS__)
+// A stack that control may switch to: a fiber's, or that of the OS thread.
+struct Stack {
+  const void* bottom = nullptr;
+  std::size_t size = 0;
+  void* twin = nullptr;  // ThreadSanitizer's fiber
+};
+
+#if defined(LSECHECK_FIBERS_UNDER_ASAN)
+
 inline constexpr bool kActive = true;
-inline void start_switch(void** fake_stack, const void* bottom, std::size_t size) {
-  __sanitizer_start_switch_fiber(fake_stack, bottom, size);
+inline void created(Stack&) {}
+inline void destroyed(Stack&) {}
+inline void running(Stack&) {}
+inline void start_switch(void** fake_stack, const Stack& to) {
+  __sanitizer_start_switch_fiber(fake_stack, to.bottom, to.size);
 }
 // The fiber ends with this switch: its fake stack is released.
-inline void start_last_switch(const void* bottom, std::size_t size) {
-  __sanitizer_start_switch_fiber(nullptr, bottom, size);
+inline void start_last_switch(const Stack& to) {
+  __sanitizer_start_switch_fiber(nullptr, to.bottom, to.size);
 }
-inline void finish_switch(void* fake_stack, const void** old_bottom, std::size_t* old_size) {
-  __sanitizer_finish_switch_fiber(fake_stack, old_bottom, old_size);
+inline void finish_switch(void* fake_stack, Stack& from) {
+  __sanitizer_finish_switch_fiber(fake_stack, &from.bottom, &from.size);
 }
+
+#elif defined(LSECHECK_FIBERS_UNDER_TSAN)
+
+inline constexpr bool kActive = true;
+inline void created(Stack& stack) {
+  stack.twin = __tsan_create_fiber(0);
+}
+inline void destroyed(Stack& stack) {
+  __tsan_destroy_fiber(stack.twin);
+}
+inline void running(Stack& stack) {
+  stack.twin = __tsan_get_current_fiber();
+}
+inline void start_switch(void**, const Stack& to) {
+  __tsan_switch_to_fiber(to.twin, 0);
+}
+inline void start_last_switch(const Stack& to) {
+  __tsan_switch_to_fiber(to.twin, 0);
+}
+inline void finish_switch(void*, Stack&) {}
+
 #else
+
 inline constexpr bool kActive = false;
-inline void start_switch(void**, const void*, std::size_t) {}
-inline void start_last_switch(const void*, std::size_t) {}
-inline void finish_switch(void*, const void**, std::size_t*) {}
+inline void created(Stack&) {}
+inline void destroyed(Stack&) {}
+inline void running(Stack&) {}
+inline void start_switch(void**, const Stack&) {}
+inline void start_last_switch(const Stack&) {}
+inline void finish_switch(void*, Stack&) {}
+
 #endif
 
 }  // namespace lsecheck::simt::fiber_sanitizer

@@ -1,0 +1,255 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/other_build.h"
+#include "cli/output_cases.h"
+#include "cli/progress_line.h"
+#include "properties/case_kernel.h"
+#include "properties/grade_case.h"
+#include "properties/runner.h"
+#include "properties/whole_file.h"
+#include "reference/certified_reference.h"
+#include "reports/text_table.h"
+
+namespace lsecheck::cli {
+namespace {
+
+struct DiffOptions {
+  OutputOptions cases;
+  std::string against;
+  std::string list;
+  std::size_t show = 10;
+};
+
+constexpr std::size_t kElementsShown = 4;
+
+[[noreturn]] void end_with(int code, const std::string& message) {
+  fmt::print(stderr, "lsecheck: {}\n", message);
+  throw ExitWith{code};
+}
+
+std::vector<std::string> arguments_for(const OutputOptions& options) {
+  std::vector<std::string> arguments{"outputs",
+                                     "--kernel",
+                                     options.kernel,
+                                     "--seed",
+                                     std::to_string(options.seed),
+                                     "--cases",
+                                     std::to_string(options.cases),
+                                     "--arch",
+                                     options.arch,
+                                     "--sfu",
+                                     options.sfu,
+                                     "--schedule",
+                                     options.schedule,
+                                     "--jobs",
+                                     std::to_string(options.jobs)};
+  if (!options.file.empty()) arguments.push_back(options.file);
+  return arguments;
+}
+
+// The errors of one build over the graded elements that were compared.
+struct WorstErrors {
+  double scaled_ulp = 0;
+  double bound_use = 0;
+
+  void add(const ElementGrade& grade) {
+    scaled_ulp = std::max(scaled_ulp, grade.scaled_ulp);
+    bound_use = std::max(bound_use, grade.bound_use);
+  }
+};
+
+struct KernelDiff {
+  std::uint64_t cases = 0;
+  std::uint64_t differing_cases = 0;
+  std::uint64_t elements = 0;
+  std::uint64_t differing_elements = 0;
+  WorstErrors here;  // over the elements that differ
+  WorstErrors there;
+};
+
+std::string error_text(const CaseGrades& grades, std::size_t i) {
+  if (grades.graded[i] == 0) return "held to the special-value contract";
+  const ElementGrade& grade = grades.grades[i];
+  return fmt::format("{:.4g} ulp, {:.4g} scaled ulp, bound_use {:.4g}", grade.ulp, grade.scaled_ulp, grade.bound_use);
+}
+
+class Difference {
+ public:
+  explicit Difference(const DiffOptions& options) : options_(options) {}
+
+  void compare(const OutputCases::Case& here, const CaseOutput& there) {
+    const CaseSpec& spec = here.tensors.spec;
+    KernelDiff& kernel = kernels_[std::string(name_of(spec.kernel))];
+    ++kernel.cases;
+    kernel.elements += spec.rows_heads() * columns_of(spec);
+    if (here.output.out_bits == there.out_bits && here.output.fault == there.fault) return;
+    ++kernel.differing_cases;
+    ++differing_cases_;
+    std::string text =
+        fmt::format("{}: case {}, {}\n", name_of(spec.kernel), here.output.case_index, describe_spec(spec));
+    if (here.output.variant != there.variant) {
+      text += fmt::format("  this build runs variant {}, the other {}\n", here.output.variant, there.variant);
+    }
+    if (here.output.out_bits.size() != there.out_bits.size()) {
+      text += fmt::format("  this build: {}\n  other build: {}\n", end_of(here.output), end_of(there));
+    } else {
+      text += elements_text(here, there, kernel);
+    }
+    if (here.output.token != "-") text += fmt::format("  lsecheck repro {}\n", here.output.token);
+    if (differing_cases_ <= options_.show) shown_ += "\n" + text;
+  }
+
+  bool any() const { return differing_cases_ > 0; }
+  const std::string& list() const { return list_; }
+
+  std::string text() const {
+    TextTable table(
+        {"kernel", "cases", "differ", "elements", "differ", "scaled_ulp here", "there", "bound_use here", "there"}, 1);
+    for (const auto& [name, kernel] : kernels_) {
+      table.add({name, std::to_string(kernel.cases), std::to_string(kernel.differing_cases),
+                 std::to_string(kernel.elements), std::to_string(kernel.differing_elements),
+                 fmt::format("{:.4g}", kernel.here.scaled_ulp), fmt::format("{:.4g}", kernel.there.scaled_ulp),
+                 fmt::format("{:.4g}", kernel.here.bound_use), fmt::format("{:.4g}", kernel.there.bound_use)});
+    }
+    std::string text = shown_;
+    if (differing_cases_ > options_.show) {
+      text +=
+          fmt::format("\n{} more cases differ: --show and --list FILE tell them\n", differing_cases_ - options_.show);
+    }
+    return text + (text.empty() ? "" : "\n") + table.str() +
+           (any() ? "\nDIFFERENT. The errors are the largest among the elements that differ.\n"
+                  : "\nEQUAL: the same cases gave the same output bits.\n");
+  }
+
+ private:
+  static std::string end_of(const CaseOutput& output) {
+    return output.fault.empty() ? fmt::format("{} output elements", output.out_bits.size()) : output.fault;
+  }
+
+  // Both outputs have the same size.
+  std::string elements_text(const OutputCases::Case& here, const CaseOutput& there, KernelDiff& kernel) {
+    const CaseTensors& tensors = here.tensors;
+    const KernelVariant variant = variant_of(tensors.spec);
+    const CaseGrades mine = grade_output(tensors, variant, here.output.out_bits, *reference_);
+    const CaseGrades theirs = grade_output(tensors, variant, there.out_bits, *reference_);
+    const std::size_t columns = columns_of(tensors.spec);
+    std::string text;
+    std::uint64_t differing = 0;
+    for (std::size_t i = 0; i < there.out_bits.size(); ++i) {
+      if (here.output.out_bits[i] == there.out_bits[i]) continue;
+      ++differing;
+      if (mine.graded[i] != 0) kernel.here.add(mine.grades[i]);
+      if (theirs.graded[i] != 0) kernel.there.add(theirs.grades[i]);
+      const std::string line =
+          fmt::format("row-head {}, d {}: this build {}, {}; other {}, {}", i / columns, i % columns,
+                      describe_value(tensors.spec.out, here.output.out_bits[i]), error_text(mine, i),
+                      describe_value(tensors.spec.out, there.out_bits[i]), error_text(theirs, i));
+      if (differing <= kElementsShown) text += "  " + line + "\n";
+      if (!options_.list.empty())
+        list_ += fmt::format("case {} {} {}\n", here.output.case_index, here.output.token, line);
+    }
+    kernel.differing_elements += differing;
+    return text + fmt::format("  {} of {} elements differ\n", differing, there.out_bits.size());
+  }
+
+  const DiffOptions& options_;
+  std::unique_ptr<Reference> reference_ = make_certified_reference();
+  std::map<std::string, KernelDiff> kernels_;
+  std::uint64_t differing_cases_ = 0;
+  std::string shown_;
+  std::string list_;
+};
+
+// Two builds are compared only where they mean the same cases.
+void check_header(const DiffOptions& options, OtherBuild& other, const OutputCases& cases) {
+  const auto line = other.line();
+  const auto header = line ? parse_header(*line) : std::nullopt;
+  if (!header) {
+    const int code = other.exit_code();
+    end_with(kUsage, fmt::format("--against {}: it does not print its outputs (exit code {}); give a build of lsecheck "
+                                 "that has `lsecheck outputs`{}",
+                                 options.against, code, options.cases.file.empty() ? "" : " and reads the case file"));
+  }
+  const OutputsHeader own = cases.header();
+  if (cases.generated() && header->generator_version != own.generator_version) {
+    end_with(kOtherVersion,
+             fmt::format("--against {}: generator version {}, this is {}: the same seed gives other cases "
+                         "there; compare by case files instead (lsecheck repro TOKEN --save FILE)",
+                         options.against, header->generator_version, own.generator_version));
+  }
+  if (header->kernels != own.kernels) {
+    end_with(kUsage, fmt::format("--against {}: kernels {} there, {} here; choose one that both have with --kernel",
+                                 options.against, header->kernels, own.kernels));
+  }
+  fmt::print("this build {} ({}), the other {} ({}), generator {}\n", own.version, own.commit, header->version,
+             header->commit, own.generator_version);
+}
+
+CaseOutput next_output(const DiffOptions& options, OtherBuild& other, const OutputCases::Case& here) {
+  const auto line = other.line();
+  if (!line) {
+    end_with(kEnvironment, fmt::format("--against {}: it ended before case {}, with exit code {}; run it by itself: {} "
+                                       "outputs --kernel {} --seed {} --cases {}",
+                                       options.against, here.output.case_index, other.exit_code(), options.against,
+                                       options.cases.kernel, options.cases.seed, options.cases.cases));
+  }
+  const auto output = parse_output(*line, here.tensors.spec.out);
+  if (!output || output->case_index != here.output.case_index || output->token != here.output.token) {
+    end_with(kUsage, fmt::format("--against {}: another case than {} here as case {}; the two builds do not draw the "
+                                 "same cases",
+                                 options.against, here.output.token, here.output.case_index));
+  }
+  return *output;
+}
+
+void diff(const DiffOptions& options) {
+  const OutputCases cases(options.cases);
+  if (!options.list.empty()) write_file_atomically(options.list, "");  // unwritable is found out first
+  OtherBuild other(options.against, arguments_for(options.cases));
+  check_header(options, other, cases);
+  Difference difference(options);
+  ProgressLine progress;
+  for (std::uint64_t begin = 0; begin < cases.count(); begin += kOutputBatch) {
+    for (const OutputCases::Case& here : cases.run(begin, std::min(begin + kOutputBatch, cases.count()))) {
+      difference.compare(here, next_output(options, other, here));
+    }
+    if (progress.due()) progress.show(fmt::format("{} / {} cases", begin, cases.count()));
+  }
+  progress.end();
+  const std::string text = difference.text();
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!options.list.empty()) write_file_atomically(options.list, difference.list());
+  if (difference.any()) throw ExitWith{kFailed};
+}
+
+}  // namespace
+
+void add_diff_command(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("diff", "run the same cases in another build of lsecheck and report every bit that differs");
+  const auto options = std::make_shared<DiffOptions>();
+  command->add_option("--against", options->against, "the other build's lsecheck")->type_name("PROGRAM")->required();
+  add_output_options(*command, options->cases);
+  command->add_option("--show", options->show, "cases that are shown in full")->type_name("N")->capture_default_str();
+  command->add_option("--list", options->list, "write every element that differs, one a line")->type_name("FILE");
+  command->footer(
+      "exit codes: 0 every output bit is the same; 1 some differ; 2 the other program does not take part; 125 it is of "
+      "another generator version\n"
+      "examples:\n  lsecheck diff --against ../before/build/release/cli/lsecheck\n"
+      "  lsecheck diff --against ../before/build/release/cli/lsecheck --kernel 'mla*' --cases 20000 --list bits.txt\n"
+      "  lsecheck diff --against ../before/build/release/cli/lsecheck case.safetensors");
+  command->callback([options] { diff(*options); });
+}
+
+}  // namespace lsecheck::cli

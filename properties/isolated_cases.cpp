@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "properties/case_evaluator.h"
+#include "properties/case_expand.h"
+#include "properties/case_file.h"
+#include "properties/results_wire.h"
+#include "properties/tensor_edits.h"
+#include "properties/token.h"
+
+namespace lsecheck {
+namespace {
+
+// Requests to a worker: a letter, then the case's number or the failure.
+constexpr char kEvaluate = 'e';
+constexpr char kShrink = 's';
+// Shrinking runs a case some hundred times.
+constexpr unsigned kShrinkPatience = 10;
+
+// The mark of a worker: 0 before the first law, else the law's number plus one.
+constexpr std::uint32_t mark_of(LawId law) {
+  return static_cast<std::uint32_t>(law) + 1;
+}
+
+class IsolatedCases final : public CaseEvaluator {
+ public:
+  IsolatedCases(const RunConfig& config, const std::vector<const Law*>& laws)
+      : config_(config),
+        laws_(laws),
+        pool_([this](std::string_view request, const WorkerPool::Mark& mark) { return serve(request, mark); },
+              config.jobs, config.isolation.value()) {}
+
+  std::vector<RunResults> evaluate(std::uint64_t begin, std::uint64_t end) override {
+    std::vector<CaseSpec> specs;
+    std::vector<WorkerTask> tasks;
+    std::vector<std::uint64_t> case_of_task;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      specs.push_back(draw_spec(config_.seed, i, config_.limits));
+      if (given_up(specs.back().kernel)) continue;
+      tasks.push_back({static_cast<std::size_t>(specs.back().kernel), kEvaluate + std::to_string(i)});
+      case_of_task.push_back(i);
+    }
+    const std::vector<WorkerAnswer> answers = pool_.run(tasks, kDeathsUntilGivenUp);
+    std::vector<RunResults> results(end - begin);
+    for (RunResults& one : results) one.totals.cases = 1;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const std::uint64_t case_index = case_of_task[i];
+      const CaseSpec& spec = specs[case_index - begin];
+      // Several workers of a kernel may have gone on behind its last death; what they found is not kept, so that the
+      // results do not depend on the number of jobs.
+      if (given_up(spec.kernel)) continue;
+      results[case_index - begin] = results_of(spec, case_index, answers[i]);
+    }
+    return results;
+  }
+
+  Failure shrink(const Failure& failure) override {
+    if (lost_.contains(failure.case_index)) return failure;
+    const CaseSpec spec = draw_spec(config_.seed, failure.case_index, config_.limits);
+    const WorkerAnswer answer =
+        pool_.run({{static_cast<std::size_t>(spec.kernel), kShrink + to_wire(failure), kShrinkPatience}}, 1).front();
+    if (answer.death.empty()) return failure_from_wire(answer.reply);
+    Failure as_drawn = failure;
+    as_drawn.message += fmt::format("\nnot made smaller: a smaller case {}", answer.death);
+    return as_drawn;
+  }
+
+ private:
+  bool given_up(KernelId kernel) const {
+    const auto found = deaths_.find(kernel);
+    return found != deaths_.end() && found->second >= kDeathsUntilGivenUp;
+  }
+
+  // Runs in the worker.
+  std::string serve(std::string_view request, const WorkerPool::Mark& mark) {
+    if (!reference_) reference_ = make_reference(config_.reference);
+    const std::string_view content = request.substr(1);
+    if (request.front() == kShrink) {
+      return to_wire(shrunk_failure(failure_from_wire(content), config_, *reference_));
+    }
+    const std::uint64_t i = std::stoull(std::string(content));
+    return to_wire(evaluate_case(draw_spec(config_.seed, i, config_.limits), i, laws_, *reference_,
+                                 [&](LawId law) { mark(mark_of(law)); }));
+  }
+
+  RunResults results_of(const CaseSpec& spec, std::uint64_t case_index, WorkerAnswer answer) {
+    if (answer.death.empty()) {
+      try {
+        return results_from_wire(answer.reply);
+      } catch (const std::invalid_argument&) {
+        answer.death = "sent back damaged results";
+      }
+    }
+    return lost_case(spec, case_index, answer);
+  }
+
+  // What a case leaves whose process died: one failure, of the law that was being checked.
+  RunResults lost_case(const CaseSpec& spec, std::uint64_t case_index, const WorkerAnswer& answer) {
+    lost_.insert(case_index);
+    const bool last = ++deaths_[spec.kernel] >= kDeathsUntilGivenUp;
+    const Law* const law =
+        answer.mark == 0 ? laws_.front() : find_law(static_cast<std::uint8_t>(answer.mark - mark_of(LawId{})));
+    const std::string kernel(name_of(spec.kernel));
+    RunResults results;
+    results.totals.cases = 1;
+    results.totals.row_heads = spec.rows_heads();
+    results.totals.failures = 1;
+    results.laws[{kernel, std::string(law->name)}] = {1, 0, 1};
+    Failure failure;
+    failure.case_index = case_index;
+    failure.kernel = kernel;
+    failure.law = law->name;
+    failure.token = failure.found_token = format_token({static_cast<std::uint8_t>(law->id), spec});
+    failure.shape = describe_spec(spec);
+    failure.message = fmt::format("the process that ran the kernel {}", answer.death);
+    if (last) {
+      failure.message += fmt::format("\nafter {} such cases this kernel is run no more", kDeathsUntilGivenUp);
+    }
+    if (!config_.failure_directory.empty()) {
+      failure.case_file = failure_file(config_.failure_directory, failure);
+      save_case(failure.case_file, {expand(spec), failure.law, failure.token, kGeneratorVersion});
+    }
+    results.failures.push_back(std::move(failure));
+    return results;
+  }
+
+  const RunConfig& config_;
+  const std::vector<const Law*>& laws_;
+  std::unique_ptr<Reference> reference_;  // of a worker
+  std::map<KernelId, unsigned> deaths_;
+  std::set<std::uint64_t> lost_;
+  WorkerPool pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<CaseEvaluator> make_isolated_cases(const RunConfig& config, const std::vector<const Law*>& laws) {
+  return std::make_unique<IsolatedCases>(config, laws);
+}
+
+}  // namespace lsecheck

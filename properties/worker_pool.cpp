@@ -1,0 +1,276 @@
+#include "properties/worker_pool.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace lsecheck {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Exit codes of a worker that ends itself.
+constexpr int kOutOfMemory = 86;
+constexpr int kParentGone = 87;
+
+enum class ReplyKind : std::uint8_t { reply, error };
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+bool write_all(int descriptor, const void* data, std::size_t size) {
+  const char* from = static_cast<const char*>(data);
+  while (size > 0) {
+    // Writing to a worker that is gone must not be a signal.
+    const ssize_t written = ::send(descriptor, from, size, MSG_NOSIGNAL);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    from += written;
+    size -= static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+bool read_all(int descriptor, void* data, std::size_t size) {
+  char* to = static_cast<char*>(data);
+  while (size > 0) {
+    const ssize_t count = ::read(descriptor, to, size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    to += count;
+    size -= static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+bool write_message(int descriptor, std::string_view bytes) {
+  const std::uint64_t size = bytes.size();
+  return write_all(descriptor, &size, sizeof size) && write_all(descriptor, bytes.data(), bytes.size());
+}
+
+// nullopt when the other end is gone. A size that no message has comes from a worker whose memory is damaged.
+std::optional<std::string> read_message(int descriptor) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+  std::uint64_t size = 0;
+  if (!read_all(descriptor, &size, sizeof size) || size > kMost) return std::nullopt;
+  std::string bytes(size, '\0');
+  if (!read_all(descriptor, bytes.data(), size)) return std::nullopt;
+  return bytes;
+}
+
+std::uint64_t address_space_in_use() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void limit_memory(std::uint64_t bytes) {
+  const rlim_t limit = address_space_in_use() + bytes;
+  const rlimit both{limit, limit};
+  ::setrlimit(RLIMIT_AS, &both);
+}
+
+std::string death_of(int status, const WorkerLimits& limits) {
+  if (WIFSIGNALED(status)) return fmt::format("crashed: {}", strsignal(WTERMSIG(status)));
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemory) {
+    return fmt::format("took more than the {} MiB of memory that it may", limits.memory_bytes >> 20);
+  }
+  return fmt::format("ended its process with exit code {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+struct WorkerPool::Worker {
+  std::size_t group = 0;
+  pid_t process = -1;
+  int channel = -1;
+  std::uint32_t* mark = nullptr;  // shared with the worker
+  std::optional<std::size_t> task;
+  Clock::time_point deadline;
+
+  Worker() = default;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker() {
+    if (process > 0) end();
+    close_channel();
+    if (mark != nullptr) ::munmap(mark, sizeof *mark);
+  }
+
+  void close_channel() {
+    if (channel >= 0) ::close(std::exchange(channel, -1));
+  }
+  // The wait status; that of a worker that dies by itself is decided before its channel closes.
+  int end() {
+    ::kill(process, SIGKILL);
+    int status = 0;
+    while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    }
+    process = -1;
+    return status;
+  }
+};
+
+WorkerPool::WorkerPool(Handler handler, std::size_t jobs, WorkerLimits limits)
+    : handler_(std::move(handler)), jobs_(std::max<std::size_t>(jobs, 1)), limits_(limits) {}
+
+WorkerPool::~WorkerPool() = default;
+
+void WorkerPool::serve(int channel, std::uint32_t* mark) {
+  const auto set_mark = [mark](std::uint32_t value) { std::atomic_ref(*mark).store(value); };
+  while (const auto request = read_message(channel)) {
+    std::string message(1, static_cast<char>(ReplyKind::reply));
+    try {
+      message += handler_(*request, set_mark);
+    } catch (const std::bad_alloc&) {
+      ::_exit(kOutOfMemory);
+    } catch (const std::exception& error) {
+      message.assign(1, static_cast<char>(ReplyKind::error));
+      message += error.what();
+    }
+    if (!write_message(channel, message)) break;
+  }
+  ::_exit(kParentGone);
+}
+
+std::unique_ptr<WorkerPool::Worker> WorkerPool::start(std::size_t group) {
+  auto worker = std::make_unique<Worker>();
+  worker->group = group;
+  void* const shared = ::mmap(nullptr, sizeof *worker->mark, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) fail("cannot share memory with a worker process");
+  worker->mark = static_cast<std::uint32_t*>(shared);
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("cannot talk to a worker process");
+  worker->channel = ends[0];
+  const pid_t parent = ::getpid();
+  worker->process = ::fork();
+  if (worker->process == 0) {
+    // It must not outlive the program, however that ends.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(kParentGone);
+    const rlimit no_core{0, 0};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    for (const auto& other : workers_) other->close_channel();
+    worker->close_channel();
+    if (limits_.memory_bytes > 0) limit_memory(limits_.memory_bytes);
+    serve(ends[1], worker->mark);
+  }
+  ::close(ends[1]);
+  if (worker->process < 0) fail("cannot start a worker process");
+  return worker;
+}
+
+// nullptr: all of the group's are busy.
+WorkerPool::Worker* WorkerPool::idle_worker(std::size_t group, std::size_t most) {
+  std::size_t of_group = 0;
+  for (const auto& worker : workers_) {
+    if (worker->group != group) continue;
+    if (!worker->task) return worker.get();
+    ++of_group;
+  }
+  if (of_group >= most) return nullptr;
+  return workers_.emplace_back(start(group)).get();
+}
+
+std::vector<WorkerAnswer> WorkerPool::run(const std::vector<WorkerTask>& tasks, unsigned give_up) {
+  std::vector<WorkerAnswer> answers(tasks.size());
+  std::vector<std::size_t> waiting(tasks.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) waiting[i] = i;
+  std::size_t groups = 0;
+  for (const WorkerTask& task : tasks) groups = std::max(groups, task.group + 1);
+  std::vector<unsigned> deaths(groups, 0);
+  // Where there are more jobs than groups with tasks, a group gets several workers.
+  std::set<std::size_t> with_tasks;
+  for (const WorkerTask& task : tasks) with_tasks.insert(task.group);
+  const std::size_t most = tasks.empty() ? 1 : (jobs_ + with_tasks.size() - 1) / with_tasks.size();
+  std::size_t busy = 0;
+
+  const auto begin_task = [&](std::size_t i) {
+    Worker* const worker = idle_worker(tasks[i].group, most);
+    if (worker == nullptr) return false;
+    std::atomic_ref(*worker->mark).store(0);
+    worker->task = i;
+    worker->deadline = Clock::now() + tasks[i].patience * limits_.task_time;
+    // A worker that is already gone shows when its reply is waited for.
+    static_cast<void>(write_message(worker->channel, tasks[i].request));
+    ++busy;
+    return true;
+  };
+  const auto lose = [&](const std::unique_ptr<Worker>& worker, std::string death) {
+    answers[*worker->task].death = std::move(death);
+    answers[*worker->task].mark = std::atomic_ref(*worker->mark).load();
+    ++deaths[worker->group];
+    --busy;
+  };
+
+  while (busy > 0 || !waiting.empty()) {
+    std::vector<bool> held(groups, false);
+    std::erase_if(waiting, [&](std::size_t i) {
+      const std::size_t group = tasks[i].group;
+      if (deaths[group] >= give_up) return true;
+      if (busy >= jobs_ || held[group]) return false;
+      const bool begun = begin_task(i);
+      held[group] = !begun;
+      return begun;
+    });
+    if (busy == 0) continue;
+
+    std::vector<pollfd> watched;
+    std::vector<std::size_t> of_worker;
+    Clock::time_point first = Clock::time_point::max();
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+      if (!workers_[w]->task) continue;
+      watched.push_back({workers_[w]->channel, POLLIN, 0});
+      of_worker.push_back(w);
+      first = std::min(first, workers_[w]->deadline);
+    }
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(first - Clock::now()).count() + 1;
+    const int timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
+    if (::poll(watched.data(), watched.size(), timeout) < 0 && errno != EINTR) fail("cannot wait for worker processes");
+
+    for (std::size_t i = 0; i < watched.size(); ++i) {
+      std::unique_ptr<Worker>& worker = workers_[of_worker[i]];
+      if (watched[i].revents != 0) {
+        const auto message = read_message(worker->channel);
+        if (!message || message->empty()) {
+          lose(worker, death_of(worker->end(), limits_));
+          worker = nullptr;
+          continue;
+        }
+        if (message->front() == static_cast<char>(ReplyKind::error)) throw std::runtime_error(message->substr(1));
+        answers[*worker->task].reply = message->substr(1);
+        worker->task.reset();
+        --busy;
+      } else if (Clock::now() >= worker->deadline) {
+        worker->end();
+        const auto seconds = std::chrono::duration<double>(tasks[*worker->task].patience * limits_.task_time).count();
+        lose(worker, fmt::format("did not end within {} s", seconds));
+        worker = nullptr;
+      }
+    }
+    std::erase(workers_, nullptr);
+  }
+  return answers;
+}
+
+}  // namespace lsecheck
