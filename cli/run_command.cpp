@@ -13,6 +13,8 @@
 #include "cli/run_execution.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
+#include "properties/case_draw.h"
+#include "properties/law_frozen.h"
 #include "properties/whole_file.h"
 #include "reports/json_report.h"
 #include "reports/junit_report.h"
@@ -28,9 +30,25 @@ struct RunCommandOptions {
   std::string json;
   std::string junit;
   std::string failures = "lsecheck-results";
+  std::string update_frozen;
 };
 
+// Records what law frozen_digest compares with, of every kernel; runs no case of the sequence.
+void update_frozen(const std::string& path) {
+  FrozenRows rows;
+  for (const KernelId kernel : kernels_matching("*")) rows.merge(measure_frozen(kernel, FrozenErrors::measure));
+  const FrozenRows& before = recorded_frozen_rows();
+  write_file_atomically(path, frozen_text(rows));
+  const std::string changes = frozen_changes(before, rows, rows.size() + before.size());
+  fmt::print("{}: {} rows; against those of this program:\n{}\n", path, rows.size(),
+             changes.empty() ? "nothing changed" : changes);
+}
+
 void run(const RunCommandOptions& options) {
+  if (!options.update_frozen.empty()) {
+    update_frozen(options.update_frozen);
+    return;
+  }
   if (options.store.resume && options.store.path.empty()) {
     throw CLI::ValidationError("--resume", "names no store; add --db FILE");
   }
@@ -68,6 +86,11 @@ void add_run_command(CLI::App& app) {
   command->add_option("--failures", options->failures, "folder for shrunk failing cases")
       ->type_name("DIR")
       ->capture_default_str();
+  command
+      ->add_option("--update-frozen", options->update_frozen,
+                   "run the frozen cases of every kernel instead, and record their output bits in this file: "
+                   "properties/frozen/cpu.txt, for the next build")
+      ->type_name("FILE");
   command->footer(
       std::string(kProfileHelp) +
       "\nexamples:\n  lsecheck run --profile smoke\n  lsecheck run --sfu spec --schedule random --seed date "

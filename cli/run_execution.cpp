@@ -8,6 +8,7 @@
 #include "cli/cuda_device.h"
 #include "cli/progress_line.h"
 #include "fuzz/committed_worst.h"
+#include "properties/law_frozen.h"
 #include "properties/replay_case.h"
 #include "properties/run_case.h"
 #include "reports/result_store.h"
@@ -46,7 +47,7 @@ void replay_failures(const PreparedRun& prepared, const std::vector<std::string>
 // takes its share of them.
 void replay_worst(const PreparedRun& prepared, ResultSink& sink) {
   const RunConfig& config = prepared.config;
-  const bool accuracy = matching_laws(config.law_glob).front()->id == LawId::accuracy;
+  const bool accuracy = asks_for_law(config.law_glob, LawId::accuracy);
   const bool anew = config.first_case == 0 && config.earlier_failures == 0;
   if (!accuracy || !anew || backend_in_use() != Backend::cpu) return;
   const std::vector<WorstCase> all = committed_worst_cases();
@@ -54,6 +55,24 @@ void replay_worst(const PreparedRun& prepared, ResultSink& sink) {
   for (std::size_t i = config.shard.index; i < all.size(); i += config.shard.count) mine.push_back(all[i]);
   const RunResults worst = replay_worst_cases(mine, config.limits.kernels, config.failure_directory).results;
   if (!worst.failures.empty()) sink.commit(worst, 0);
+}
+
+// The laws of the whole run, on cases of their own. A shard takes its share of the kernels. Their bits are those of the
+// executor with the measured unit.
+void hold_laws_of_run(const PreparedRun& prepared, const StoredRun& before, std::uint64_t next_case_index,
+                      ResultSink& sink) {
+  const RunConfig& config = prepared.config;
+  const DrawLimits& limits = config.limits;
+  if (backend_in_use() != Backend::cpu || limits.unit != sfu::UnitKind::h200) return;
+  RunResults batch;
+  for (std::size_t i = config.shard.index; i < limits.kernels.size(); i += config.shard.count) {
+    const std::string kernel(name_of(limits.kernels[i]));
+    if (asks_for_law(config.law_glob, LawId::frozen_digest) &&
+        !before.results.laws.contains({kernel, "frozen_digest"})) {
+      batch.merge(check_frozen_kernel(limits.kernels[i], recorded_frozen_rows()));
+    }
+  }
+  if (!batch.laws.empty()) sink.commit(batch, next_case_index);
 }
 
 }  // namespace
@@ -76,15 +95,19 @@ ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const s
   ProgressLine line;
   const auto started = std::chrono::steady_clock::now();
   RunEnd end = RunEnd::out_of_time;
+  const StoredRun before = run;
+  std::uint64_t next_case_index = config.first_case;
   try {
-    replay_failures(prepared, old_failures, run, sink);
+    replay_failures(prepared, old_failures, before, sink);
     replay_worst(prepared, sink);
     end = run_cases(config, sink, [&](const RunProgress& progress) {
+      next_case_index = progress.next_case;
       if (!line.due()) return;
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
       line.show(fmt::format("{} / {} cases, {} failures, {:.0f} cases/s", progress.next_case, config.cases,
                             progress.failures, static_cast<double>(progress.cases) / seconds));
     });
+    if (end != RunEnd::too_many_failures) hold_laws_of_run(prepared, before, next_case_index, sink);
   } catch (const cuda::DeviceError& error) {
     line.end();
     fmt::print(stderr, "lsecheck: stopped by the device, what was computed before is kept: {}{}{}\n", error.what(),

@@ -19,7 +19,7 @@ LawOutcome check_accuracy_only(const CaseTensors& tensors, Reference& reference)
   return check_accuracy(tensors, reference, measurement);
 }
 
-constexpr std::array<Law, 23> kLaws{{
+constexpr std::array<Law, 24> kLaws{{
     {LawId::accuracy, "accuracy", "bound", "every element is within the kernel's proven bound of the exact value",
      check_accuracy_only},
     {LawId::all_empty_row, "all_empty_row", "contract",
@@ -65,6 +65,8 @@ constexpr std::array<Law, 23> kLaws{{
      check_sink_absent},
     {LawId::fast_is_production, "fast_is_production", "=",
      "the faster variants give the bits of the contract-shaped kernel", check_fast_is_production},
+    {LawId::frozen_digest, "frozen_digest", "=", "the frozen cases give the output bits on record", check_frozen_digest,
+     true},
 }};
 
 }  // namespace

@@ -42,7 +42,8 @@ enum class LawId : std::uint8_t {
   warps_per_head_agree = 19,
   ragged_is_dense = 20,
   sink_absent = 21,
-  fast_is_production = 22
+  fast_is_production = 22,
+  frozen_digest = 23
 };
 
 struct LawOutcome {
@@ -68,6 +69,8 @@ struct Law {
   std::string_view kind;       // "bits", "=", "bound", "contract"
   std::string_view statement;  // one line
   LawOutcome (*check)(const CaseTensors& tensors, Reference& reference);
+  // Says something of a kernel over cases of its own, not of the case at hand: evaluated once a run, after its cases.
+  bool of_run = false;
 };
 
 // law.check, with an exception turned into a failure: a case must not take the run down with it. A device that fails is

@@ -170,16 +170,23 @@ std::string describe_spec(const CaseSpec& spec) {
                      name_of(spec.unit.kind), name_of(spec.schedule));
 }
 
+bool asks_for_law(const std::string& law_glob, LawId law) {
+  return fnmatch(law_glob.c_str(), std::string(find_law(static_cast<std::uint8_t>(law))->name).c_str(), 0) == 0;
+}
+
 std::vector<const Law*> matching_laws(const std::string& law_glob) {
   std::vector<const Law*> laws;
+  bool any = false;
   for (const Law& law : all_laws()) {
+    if (!asks_for_law(law_glob, law.id)) continue;
+    any = true;
     const bool can_apply = law.id != LawId::twin || backend_in_use() == Backend::cuda;
-    if (can_apply && fnmatch(law_glob.c_str(), std::string(law.name).c_str(), 0) == 0) laws.push_back(&law);
+    if (can_apply && !law.of_run) laws.push_back(&law);
   }
-  if (laws.empty() && fnmatch(law_glob.c_str(), "twin", 0) == 0) {
+  if (laws.empty() && asks_for_law(law_glob, LawId::twin)) {
     throw std::invalid_argument("law twin compares with a GPU; add --backend cuda");
   }
-  if (laws.empty()) {
+  if (!any) {
     throw std::invalid_argument(fmt::format("no law matches '{}'; `lsecheck list laws` names them", law_glob));
   }
   return laws;
@@ -252,6 +259,7 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
 
 RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<void(const RunProgress&)>& progress) {
   const std::vector<const Law*> laws = matching_laws(config.law_glob);
+  if (laws.empty()) return RunEnd::finished;
   std::vector<std::unique_ptr<Reference>> references;
   for (unsigned job = 0; job < std::max(1U, config.jobs); ++job) references.push_back(make_reference(config.reference));
 

@@ -42,8 +42,11 @@ struct RunProgress {
 
 enum class RunEnd : std::uint8_t { finished, out_of_time, too_many_failures };
 
-// Laws of law_glob that a case draws from besides accuracy; throws std::invalid_argument when a glob matches nothing.
+// Laws of law_glob that a case draws from, accuracy first; none where it matches laws of the whole run alone. Throws
+// std::invalid_argument when a glob matches nothing.
 std::vector<const Law*> matching_laws(const std::string& law_glob);
+// Whether the glob asks for that law.
+bool asks_for_law(const std::string& law_glob, LawId law);
 
 RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<void(const RunProgress&)>& progress);
 
