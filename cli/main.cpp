@@ -92,6 +92,7 @@ int run(int argc, char** argv) {
   add_calibrate_command(app);
   add_exhaustive_command(app);
   add_hunt_command(app);
+  add_mutants_command(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw CLI::RequiredError("a sub-command");

@@ -14,6 +14,8 @@
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "properties/case_draw.h"
+#include "properties/detectors.h"
+#include "properties/distribution.h"
 #include "properties/law_frozen.h"
 #include "properties/whole_file.h"
 #include "reports/json_report.h"
@@ -30,7 +32,10 @@ struct RunCommandOptions {
   std::string json;
   std::string junit;
   std::string failures = "lsecheck-results";
+  std::string detectors;
+  std::uint64_t stop_after = 0;
   std::string update_frozen;
+  std::string update_distribution;
 };
 
 // Records what law frozen_digest compares with, of every kernel; runs no case of the sequence.
@@ -45,16 +50,23 @@ void update_frozen(const std::string& path) {
 }
 
 void run(const RunCommandOptions& options) {
-  if (!options.update_frozen.empty()) {
-    update_frozen(options.update_frozen);
-    return;
+  if (!options.update_frozen.empty()) update_frozen(options.update_frozen);
+  if (!options.update_distribution.empty()) {
+    write_file_atomically(options.update_distribution, distribution_text(measure_record(kFrozenSeed)));
   }
+  if (!options.update_frozen.empty() || !options.update_distribution.empty()) return;
   if (options.store.resume && options.store.path.empty()) {
     throw CLI::ValidationError("--resume", "names no store; add --db FILE");
   }
-  const PreparedRun prepared = prepare_run(options.cases, options.failures);
+  PreparedRun prepared = prepare_run(options.cases, options.failures);
+  if (options.stop_after > 0) prepared.config.max_failures = options.stop_after;
+  DetectorLog detectors;
+  if (!options.detectors.empty()) {
+    prepared.config.on_measured = [&](std::uint64_t index, const CaseTensors& tensors,
+                                      const AccuracyMeasurement& measured) { detectors.add(index, tensors, measured); };
+  }
   // An unwritable report is found out before the work, not after it.
-  for (const std::string& file : {options.json, options.junit}) {
+  for (const std::string& file : {options.json, options.junit, options.detectors}) {
     if (!file.empty()) write_file_atomically(file, "");
   }
   const ExecutedRun done = execute_run(prepared, options.store, {});
@@ -64,6 +76,7 @@ void run(const RunCommandOptions& options) {
   const std::string text = terminal_report(done.run, shown);
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!options.json.empty()) write_file_atomically(options.json, results_text(done.run));
+  if (!options.detectors.empty()) write_file_atomically(options.detectors, detectors_text(detectors));
   if (!options.junit.empty()) write_file_atomically(options.junit, junit_report(done.run));
   if (done.device_failed) leave_after_device_failure();
   if (verdict_of(done.run) == Verdict::failed) throw ExitWith{kFailed};
@@ -87,9 +100,24 @@ void add_run_command(CLI::App& app) {
       ->type_name("DIR")
       ->capture_default_str();
   command
+      ->add_option("--stop-after", options->stop_after,
+                   "end at the batch of 64 cases that brings this many failures (default: 20), and shrink no more")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+  command
+      ->add_option("--detectors", options->detectors,
+                   "write which cases the usual tolerances would have flagged: torch's assert_close, allclose at "
+                   "1e-2 and 1e-3, twice the error of a cast")
+      ->type_name("FILE");
+  command
       ->add_option("--update-frozen", options->update_frozen,
                    "run the frozen cases of every kernel instead, and record their output bits in this file: "
                    "properties/frozen/cpu.txt, for the next build")
+      ->type_name("FILE");
+  command
+      ->add_option("--update-distribution", options->update_distribution,
+                   "measure and record the distribution of errors of every kernel in this file instead: "
+                   "properties/frozen/distribution.txt, for the next build")
       ->type_name("FILE");
   command->footer(
       std::string(kProfileHelp) +

@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <cstdio>
+#include <future>
 
 #include "cli/cuda_device.h"
 #include "cli/progress_line.h"
 #include "fuzz/committed_worst.h"
+#include "properties/distribution.h"
 #include "properties/law_frozen.h"
 #include "properties/replay_case.h"
 #include "properties/run_case.h"
@@ -57,6 +59,9 @@ void replay_worst(const PreparedRun& prepared, ResultSink& sink) {
   if (!worst.failures.empty()) sink.commit(worst, 0);
 }
 
+// A shorter run is for a look at some cases, which these laws would outlast.
+constexpr std::uint64_t kCasesForLawsOfRun = 20'000;
+
 // The laws of the whole run, on cases of their own. A shard takes its share of the kernels. Their bits are those of the
 // executor with the measured unit.
 void hold_laws_of_run(const PreparedRun& prepared, const StoredRun& before, std::uint64_t next_case_index,
@@ -64,14 +69,28 @@ void hold_laws_of_run(const PreparedRun& prepared, const StoredRun& before, std:
   const RunConfig& config = prepared.config;
   const DrawLimits& limits = config.limits;
   if (backend_in_use() != Backend::cpu || limits.unit != sfu::UnitKind::h200) return;
-  RunResults batch;
+  const bool alone = matching_laws(config.law_glob).empty();
+  if (!alone && config.cases < kCasesForLawsOfRun) return;
+  std::vector<std::future<RunResults>> kernels;
   for (std::size_t i = config.shard.index; i < limits.kernels.size(); i += config.shard.count) {
-    const std::string kernel(name_of(limits.kernels[i]));
-    if (asks_for_law(config.law_glob, LawId::frozen_digest) &&
-        !before.results.laws.contains({kernel, "frozen_digest"})) {
-      batch.merge(check_frozen_kernel(limits.kernels[i], recorded_frozen_rows()));
-    }
+    const KernelId kernel = limits.kernels[i];
+    const auto due = [&](LawId law) {
+      const std::string name(find_law(static_cast<std::uint8_t>(law))->name);
+      return asks_for_law(config.law_glob, law) && !before.results.laws.contains({std::string(name_of(kernel)), name});
+    };
+    const bool frozen = due(LawId::frozen_digest);
+    const bool distribution = due(LawId::distribution);
+    kernels.push_back(std::async(config.jobs > 1 ? std::launch::async : std::launch::deferred, [=, &config] {
+      RunResults results;
+      if (frozen) results.merge(check_frozen_kernel(kernel, recorded_frozen_rows()));
+      if (distribution) {
+        results.merge(check_distribution_of_kernel(kernel, config.seed, recorded_distribution()));
+      }
+      return results;
+    }));
   }
+  RunResults batch;
+  for (auto& kernel : kernels) batch.merge(kernel.get());
   if (!batch.laws.empty()) sink.commit(batch, next_case_index);
 }
 

@@ -70,7 +70,7 @@ std::string frozen_changes(const FrozenRows& recorded, const FrozenRows& now, st
   std::string text;
   for (std::size_t i = 0; i < std::min(limit, changed.size()); ++i) {
     const FrozenKey& key = changed[i];
-    text += fmt::format("{}{} {} {}: {} -> {}", i == 0 ? "" : "\n", key.variant, key.arch, key.types,
+    text += fmt::format("{}{} {} {} {}: {} -> {}", i == 0 ? "" : "\n", key.kernel, key.variant, key.arch, key.types,
                         row_text(find(recorded, key)), row_text(find(now, key)));
   }
   return text;

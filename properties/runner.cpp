@@ -139,7 +139,8 @@ std::vector<RunResults> evaluate_range(const RunConfig& config, std::uint64_t be
   const auto work = [&](std::size_t job) {
     try {
       for (std::uint64_t i = next++; i < end; i = next++) {
-        results[i - begin] = evaluate_case(draw_spec(config.seed, i, config.limits), i, laws, *references[job]);
+        results[i - begin] =
+            evaluate_case(draw_spec(config.seed, i, config.limits), i, laws, *references[job], config.on_measured);
       }
     } catch (...) {
       const std::lock_guard lock(mutex);
@@ -193,7 +194,7 @@ std::vector<const Law*> matching_laws(const std::string& law_glob) {
 }
 
 RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const std::vector<const Law*>& laws,
-                         Reference& reference) {
+                         Reference& reference, const MeasurementHook& on_measured) {
   RunResults results;
   const CaseTensors tensors = bucketed(expand(spec));
   const std::string kernel(name_of(spec.kernel));
@@ -224,6 +225,7 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
         naming_case(LawId::accuracy, spec, [&] { return check_accuracy(tensors, reference, measured); });
     record(*find_law("accuracy"), outcome);
     if (measured) {
+      if (on_measured) on_measured(case_index, tensors, *measured);
       const StatKey key{kernel,
                         measured->variant.name,
                         std::string(name_of(spec.arch)),
@@ -269,7 +271,8 @@ RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<
     const std::uint64_t end = std::min(done.next_case + kBatchCases, config.cases);
     RunResults batch;
     for (const RunResults& one : evaluate_range(config, done.next_case, end, laws, references)) batch.merge(one);
-    for (std::size_t i = 0; i < std::min(batch.failures.size(), kShrunkPerBatch); ++i) {
+    for (std::size_t i = 0; i < std::min({batch.failures.size(), kShrunkPerBatch, std::size_t{config.max_failures}});
+         ++i) {
       Failure& failure = batch.failures[i];
       const CaseSpec spec = draw_spec(config.seed, failure.case_index, config.limits);
       const Law& law = *find_law(failure.law);

@@ -17,6 +17,10 @@
 // from the config; jobs and time only decide how fast, and at which batch boundary, the fixed sequence stops.
 namespace lsecheck {
 
+// Receives every measurement of accuracy; called by all jobs at once.
+using MeasurementHook =
+    std::function<void(std::uint64_t case_index, const CaseTensors& tensors, const AccuracyMeasurement& measured)>;
+
 struct RunConfig {
   std::string profile;
   std::uint64_t seed = 0;
@@ -32,6 +36,7 @@ struct RunConfig {
   std::string failure_directory;    // where shrunk cases are written; created when the first failure is
   std::uint64_t max_failures = 20;  // the run stops at the end of the batch that reaches it
   std::optional<std::chrono::steady_clock::duration> time;
+  MeasurementHook on_measured;  // none: empty
 };
 
 struct RunProgress {
@@ -52,7 +57,7 @@ RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<
 
 // What one case contributes; failures hold the case as drawn, not yet shrunk.
 RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const std::vector<const Law*>& laws,
-                         Reference& reference);
+                         Reference& reference, const MeasurementHook& on_measured = {});
 
 // "P=33 rows=2 heads=1 D=64 bf16<-bf16 sm_100a production narrow/normal/none/nan h200 lockstep".
 std::string describe_spec(const CaseSpec& spec);
