@@ -21,6 +21,7 @@ using simt::SparseBuffer;
 constexpr std::uint64_t kIndexes32 = std::uint64_t{1} << 32;
 constexpr std::uint64_t kMostBlocks = 0x7fffffff;
 constexpr std::uint32_t kPrimeRows = 65521;  // below 65536, for kernels that have rows on a grid axis of that length
+constexpr std::uint64_t kBlocksOfARow = 4;  // at most: 512 elements, one a lane, in blocks of 4 warps
 
 // The small case's shape with its row-heads far apart; heads stay where each has a sink.
 std::optional<CombineShape> enlarged(const CaseTensors& small) {
@@ -89,7 +90,13 @@ LawOutcome check_large_grid(const CaseTensors& tensors, Reference&) {
 
   const std::size_t row_bytes = columns * size_of(shape->out);
   const std::span<std::byte> ends[] = {memory.output.bytes().first(row_bytes), memory.output.bytes().last(row_bytes)};
-  ExecutionOptions execution{.unit = small.spec.unit, .only_blocks = std::vector{std::uint64_t{0}, simt::kLastBlock}};
+  ExecutionOptions execution;
+  execution.unit = small.spec.unit;
+  execution.only_blocks.emplace();
+  for (std::uint64_t k = 0; k < kBlocksOfARow; ++k) {
+    execution.only_blocks->push_back(k);
+    execution.only_blocks->push_back(simt::kLastBlock - k);
+  }
   for (const KernelVariant& variant : kernel.variants(*shape)) {
     if (variant.ragged) continue;  // a padded copy of the workspace would be real memory
     for (const auto& end : ends) std::fill(end.begin(), end.end(), std::byte{0xff});

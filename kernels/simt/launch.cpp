@@ -36,7 +36,7 @@ std::optional<Fault> run(const Launch& launch, const std::function<void()>& body
   const std::uint64_t count = launch.only_blocks ? launch.only_blocks->size() : grid_blocks;
   const auto block_at = [&](std::uint64_t i) {
     const std::uint64_t block = launch.only_blocks ? (*launch.only_blocks)[i] : i;
-    return block == kLastBlock ? grid_blocks - 1 : block;
+    return block >= kBlockFromTheEnd ? grid_blocks - 1 - (kLastBlock - block) : block;
   };
 
   if (launch.jobs <= 1 || count == 1) {
