@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,7 +25,7 @@ namespace lsecheck::cli {
 namespace {
 
 constexpr std::chrono::seconds kRunLimit{1800};
-constexpr std::uint64_t kFirstLook = 2560;  // cases
+constexpr std::uint64_t kFirstLook = 1280;  // cases
 
 struct MutantsOptions {
   std::vector<std::string> patches;
@@ -48,29 +50,66 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-ProgramRun run_program(const MutantTree& tree, const MutantsOptions& options, const std::vector<std::string>& more) {
-  const std::string json = tree.file("results.json");
-  std::filesystem::remove_all(tree.file("failures"));
-  std::filesystem::remove(json);
-  std::vector<std::string> argv{tree.program(), "run", "--profile",  options.profile,
-                                "--stop-after", "1",   "--jobs",     std::to_string(options.jobs),
-                                "--json",       json,  "--failures", tree.file("failures")};
-  argv.insert(argv.end(), more.begin(), more.end());
-  ProgramRun run;
-  run.end = run_child(argv, tree.file("run.log"), kRunLimit);
-  if (run.end.exit_code != kClean && run.end.exit_code != kFailed) return run;
-  run.results = parse_results(read_whole_text(json), json);
-  return run;
+[[noreturn]] void fail(int code, const std::string& message) {
+  fmt::print(stderr, "lsecheck: {}\n", message);
+  throw ExitWith{code};
 }
 
-// The first cases of the profile, with the detectors beside them.
-ProgramRun first_look(const MutantTree& tree, const MutantsOptions& options, FlaggedCases& flagged) {
-  const std::string detectors = tree.file("detectors.json");
-  std::filesystem::remove(detectors);
-  ProgramRun run = run_program(tree, options, {"--cases", std::to_string(kFirstLook), "--detectors", detectors});
-  if (run.results) flagged = parse_detectors(read_whole_text(detectors));
-  return run;
-}
+// Runs the program in the tree, with and without its mutant.
+class Programs {
+ public:
+  Programs(const MutantTree& tree, const MutantsOptions& options) : tree_(tree), options_(options) {}
+
+  ProgramRun run(const std::string& program, const std::vector<std::string>& more) const {
+    const std::string json = tree_.file("results.json");
+    std::filesystem::remove_all(tree_.file("failures"));
+    std::filesystem::remove(json);
+    std::vector<std::string> argv{program,        "run", "--profile",  options_.profile,
+                                  "--stop-after", "1",   "--jobs",     std::to_string(options_.jobs),
+                                  "--json",       json,  "--failures", tree_.file("failures")};
+    argv.insert(argv.end(), more.begin(), more.end());
+    ProgramRun done;
+    done.end = run_child(argv, tree_.file("run.log"), kRunLimit);
+    if (done.end.exit_code != kClean && done.end.exit_code != kFailed) return done;
+    done.results = parse_results(read_whole_text(json), json);
+    return done;
+  }
+  ProgramRun run_mutant(const std::vector<std::string>& more) const { return run(tree_.program(), more); }
+
+  // The first cases of these kernels, with the detectors beside them.
+  ProgramRun first_look(const std::string& program, const std::string& kernels, FlaggedCases& flagged) const {
+    const std::string detectors = tree_.file("detectors.json");
+    std::filesystem::remove(detectors);
+    ProgramRun done = run(
+        program, {"--kernel", kernels, "--cases", std::to_string(kFirstLook), "--law", "*", "--detectors", detectors});
+    if (done.results) flagged = parse_detectors(read_whole_text(detectors));
+    return done;
+  }
+
+  // The program without a mutant, kept aside.
+  std::string unmutated() const { return tree_.file("lsecheck-unmutated"); }
+  void keep_unmutated() const {
+    std::filesystem::copy_file(tree_.program(), unmutated(), std::filesystem::copy_options::overwrite_existing);
+  }
+  // What the detectors flag without a mutant in the first cases of these kernels.
+  const FlaggedCases& false_alarms(const std::string& kernels) {
+    const auto known = false_alarms_.find(kernels);
+    if (known != false_alarms_.end()) return known->second;
+    FlaggedCases flagged;
+    const ProgramRun look = first_look(unmutated(), kernels, flagged);
+    if (!look.end.clean()) fail_unmutated(look.end);
+    return false_alarms_[kernels] = flagged;
+  }
+  [[noreturn]] void fail_unmutated(const ChildEnd& end) const {
+    fail(kFailed, fmt::format("the unmutated sources fail ({}), so a mutant would prove nothing; see `{} run`",
+                              end.text(), unmutated()));
+  }
+
+ private:
+  const MutantTree& tree_;
+  const MutantsOptions& options_;
+  std::map<std::string, FlaggedCases> false_alarms_;
+};
 
 // Known worst cases stand before the sequence and all fail with a broken kernel; a case of the sequence tells more.
 const Failure* first_failure(const RunResults& results) {
@@ -99,29 +138,41 @@ bool kills(const ProgramRun& run, MutantResult& result) {
   return true;
 }
 
-// The profile in the order in which it is likely to come to an end soon: its first cases, the laws of the whole run,
-// all of its cases.
-void hold_laws_against(const MutantTree& tree, const MutantsOptions& options, const FlaggedCases& unmutated,
-                       MutantResult& result) {
+// The kernels in which a run's failures are.
+std::set<std::string> failing_kernels(const ProgramRun& run) {
+  std::set<std::string> kernels;
+  if (!run.results) return kernels;
+  for (const Failure& failure : run.results->results.failures) kernels.insert(failure.kernel);
+  return kernels;
+}
+
+// The profile in the order in which it is likely to come to an end soon. The frozen digests tell which kernels have
+// other bits, and whose first cases to look at: a kernel sees the same cases alone and among others. They are the last
+// to take the credit. What no law has found by then meets the whole profile.
+void hold_laws_against(Programs& programs, const MutantTree& tree, MutantResult& result) {
+  const ProgramRun digests = programs.run_mutant({"--law", "frozen_digest"});
+  const std::set<std::string> changed = failing_kernels(digests);
+  const std::string kernels = changed.size() == 1 ? *changed.begin() : "*";
   FlaggedCases flagged;
-  const ProgramRun look = first_look(tree, options, flagged);
+  const ProgramRun look = programs.first_look(tree.program(), kernels, flagged);
+  const bool found = kills(look, result);
+  const FlaggedCases& unmutated = programs.false_alarms(kernels);
   for (std::size_t i = 0; i < kDetectorCount; ++i) {
     result.flagged[i] =
         static_cast<std::uint64_t>(std::count_if(flagged[i].begin(), flagged[i].end(), [&](std::uint64_t index) {
           return !std::binary_search(unmutated[i].begin(), unmutated[i].end(), index);
         }));
   }
-  if (kills(look, result)) return;
-  for (const char* law : {"distribution", "frozen_digest"}) {
-    if (kills(run_program(tree, options, {"--law", law}), result)) return;
+  if (found) return;
+  for (const std::string& kernel : changed) {
+    if (kills(programs.run_mutant({"--law", "distribution", "--kernel", kernel}), result)) return;
   }
-  if (kills(run_program(tree, options, {}), result)) return;
+  if (kills(digests, result) || kills(programs.run_mutant({}), result)) return;
   result.cases = result.cases_run;
   result.detail = "every law holds: a law or a regime is missing";
 }
 
-MutantResult try_mutant(const MutantTree& tree, const MutantPatch& patch, const MutantsOptions& options,
-                        const FlaggedCases& unmutated) {
+MutantResult try_mutant(Programs& programs, const MutantTree& tree, const MutantPatch& patch) {
   MutantResult result;
   result.patch = patch;
   tree.refresh();
@@ -138,28 +189,20 @@ MutantResult try_mutant(const MutantTree& tree, const MutantPatch& patch, const 
   }
   result.build_seconds = seconds_since(build_start);
   const auto run_start = std::chrono::steady_clock::now();
-  hold_laws_against(tree, options, unmutated, result);
+  hold_laws_against(programs, tree, result);
   result.seconds = seconds_since(run_start);
   return result;
 }
 
-[[noreturn]] void fail(int code, const std::string& message) {
-  fmt::print(stderr, "lsecheck: {}\n", message);
-  throw ExitWith{code};
-}
-
-// What the detectors flag without any mutant, and a look at whether the laws flag nothing.
-FlaggedCases flagged_unmutated(const MutantTree& tree, const MutantsOptions& options) {
+// Builds it, and looks whether the laws that are to find a mutant find nothing.
+void prepare_unmutated(Programs& programs, const MutantTree& tree) {
   tree.refresh();
   if (const auto wrong = tree.build()) fail(kEnvironment, "the unmutated sources do not build: " + *wrong);
-  FlaggedCases flagged;
-  for (const ProgramRun& run : {first_look(tree, options, flagged), run_program(tree, options, {"--law", "frozen*"}),
-                                run_program(tree, options, {"--law", "distribution"})}) {
-    if (run.end.clean()) continue;
-    fail(kFailed, fmt::format("the unmutated sources fail ({}), so a mutant would prove nothing; see `{} run`",
-                              run.end.text(), tree.program()));
+  programs.keep_unmutated();
+  for (const char* law : {"frozen_digest", "distribution"}) {
+    const ProgramRun run = programs.run(programs.unmutated(), {"--law", law});
+    if (!run.end.clean()) programs.fail_unmutated(run.end);
   }
-  return flagged;
 }
 
 std::vector<MutantPatch> chosen_patches(const MutantsOptions& options) {
@@ -181,13 +224,14 @@ void mutants(const MutantsOptions& options) {
   }
   const MutantTree tree(options.source, options.scratch.empty() ? options.source + "/build/mutants" : options.scratch,
                         options.jobs);
-  const FlaggedCases unmutated = flagged_unmutated(tree, options);
+  Programs programs(tree, options);
+  prepare_unmutated(programs, tree);
   MutantsReport report;
   report.profile = options.profile;
   report.cases = kFirstLook;
-  for (std::size_t i = 0; i < kDetectorCount; ++i) report.false_alarms[i] = unmutated[i].size();
+  for (std::size_t i = 0; i < kDetectorCount; ++i) report.false_alarms[i] = programs.false_alarms("*")[i].size();
   for (const MutantPatch& patch : patches) {
-    report.mutants.push_back(try_mutant(tree, patch, options, unmutated));
+    report.mutants.push_back(try_mutant(programs, tree, patch));
     fmt::print("{}", mutant_line(report.mutants.back()));
     std::fflush(stdout);
     if (!options.markdown.empty()) write_file_atomically(options.markdown, mutants_markdown(report));
