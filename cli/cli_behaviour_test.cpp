@@ -40,6 +40,9 @@ constexpr CommandLine kCommandLines[] = {
     {"UnknownOption", "--frobnicate", 2, "^$", "--frobnicate; see lsecheck --help"},
     {"TwoSubCommands", "list list", 2, "^$", "list"},
 
+    // Fails: run `lsecheck docs --out cli/manual.md` and commit what changed.
+    {"TheManualIsWhatDocsPrints", "docs | diff - " LSECHECK_SOURCE_DIR "/cli/manual.md", 0, "^$"},
+
     {"ListRegimes", "list regimes", 0, "LSE regimes.*\n  narrow .*\n  policy .*value regimes.*\n  cancelling "},
     {"ListKernels", "list kernels", 0,
      "^fa4_splitk_combine\n.*bf16<-bf16.*\n.* 64, .*\n.* 1 to 160\n.*mla_combine\n.*mla_combine_split_parallel\n"},
@@ -67,6 +70,11 @@ constexpr CommandLine kCommandLines[] = {
     {"ReportHtmlFile",
      "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --format html --out r.html && cat r.html", 0,
      "^<!doctype html>"},
+    {"ReportOfTwoNights",
+     "run --cases 2 --db a.db >/dev/null 2>&1 && lsecheck run --cases 2 --seed 2 --db b.db >/dev/null 2>&1 && lsecheck "
+     "report a.db b.db --format markdown",
+     0, "^# CLEAN.*seed 2,.*## Nights.*0 of 2 nights failed.*b.db.*a.db"},
+    {"ReportOfTwoNightsInATerminal", "report a.db b.db", 2, "^$", "several runs are shown as html or markdown"},
     {"ReportMarkdown", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --format markdown", 0,
      "^# CLEAN"},
     {"ReportJunit", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --format junit", 0,
@@ -144,6 +152,21 @@ constexpr CommandLine kCommandLines[] = {
      "n/results.json",
      0, "^$"},
     {"NightlyUnwritableFolder", "nightly --seed 1 --out /dev/null/n", 4, "^$", "/dev/null/n: cannot create the folder"},
+    {"NightlyOnTwoProcessesIsTheUndividedNight",
+     "nightly --seed 5 --cases 300 --jobs 1 --devices 2 --out two >/dev/null 2>&1 && lsecheck nightly --seed 5 --cases "
+     "300 --out one >/dev/null 2>&1 && cmp one/results.json two/results.json && cat two/shard-2.log",
+     0, "CLEAN"},
+    {"NightlyOnProcessesTwiceInOneFolder",
+     "nightly --cases 64 --devices 1 --out n >/dev/null 2>&1; lsecheck nightly --cases 64 --devices 1 --out n", 2, "^$",
+     "n/shard-1/run.db: exists already; add --resume"},
+    {"NightlyOnProcessesResumed",
+     "nightly --cases 64 --devices 1 --seed 3 --out n >/dev/null 2>&1; lsecheck nightly --cases 64 --devices 1 --seed "
+     "3 --resume --out n",
+     0, "^CLEAN"},
+    {"NightlyOnNoProcess", "nightly --devices 0", 2, "^$", "--devices: '0': with --backend cpu a number of processes"},
+    {"NightlyOnAllWithoutGpus", "nightly --devices all", 2, "^$", "--devices: 'all': with --backend cpu a number"},
+    {"NightlyShardOnDevices", "nightly --devices 2 --shard 1/2", 2, "^$", "--devices: shards the night itself"},
+    {"NightlyMissingHistory", "nightly --history no-such", 2, "^$", "--history: there is no folder 'no-such'"},
     {"NightlyHelp", "nightly --help", 0, "smoke +20000.*nightly +200000.*soak.*examples:"},
 
     {"MergeIsTheUndividedRun",

@@ -26,5 +26,6 @@ void add_calibrate_command(CLI::App& app);
 void add_exhaustive_command(CLI::App& app);
 void add_hunt_command(CLI::App& app);
 void add_mutants_command(CLI::App& app);
+void add_docs_command(CLI::App& app);
 
 }  // namespace lsecheck::cli

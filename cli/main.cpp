@@ -93,6 +93,7 @@ int run(int argc, char** argv) {
   add_exhaustive_command(app);
   add_hunt_command(app);
   add_mutants_command(app);
+  add_docs_command(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw CLI::RequiredError("a sub-command");

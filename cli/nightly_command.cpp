@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -12,8 +14,11 @@
 #include "cli/coverage_gaps.h"
 #include "cli/cuda_device.h"
 #include "cli/exit_codes.h"
+#include "cli/quantities.h"
 #include "cli/run_execution.h"
 #include "cli/run_options.h"
+#include "cli/shard_choice.h"
+#include "cli/shard_processes.h"
 #include "cli/terminal.h"
 #include "properties/replay_case.h"
 #include "properties/whole_file.h"
@@ -21,6 +26,10 @@
 #include "reports/json_report.h"
 #include "reports/junit_report.h"
 #include "reports/markdown_report.h"
+#include "reports/merge_shards.h"
+#include "reports/night_history.h"
+#include "reports/read_run.h"
+#include "reports/result_store.h"
 #include "reports/run_summary.h"
 #include "reports/terminal_report.h"
 
@@ -31,6 +40,8 @@ struct NightlyOptions {
   CaseRunOptions cases;
   std::string out = "lsecheck-nightly";
   std::string failures;  // empty: nothing is replayed
+  std::string devices;   // empty: this process does it all
+  std::string history;   // empty: the reports know of no other night
   bool resume = false;
 };
 
@@ -49,28 +60,127 @@ std::vector<std::string> old_failures(const std::string& folder) {
   }
 }
 
-void write_reports(const StoredRun& run, const std::string& folder) {
+// The nights in the sub-folders of `folder`, by name, and this one last. One that cannot be read is named and left out:
+// a damaged night must not cost this one's reports.
+std::vector<Night> nights_in(const std::string& folder, const std::string& own_store) {
+  std::vector<Night> nights;
+  if (folder.empty()) return nights;
+  std::vector<std::filesystem::path> stores;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::filesystem::path store = entry.path() / "run.db";
+    std::error_code missing;
+    if (!std::filesystem::exists(store, missing) || std::filesystem::equivalent(store, own_store, missing)) continue;
+    stores.push_back(store);
+  }
+  std::sort(stores.begin(), stores.end());
+  for (const auto& store : stores) {
+    try {
+      nights.push_back(night_of(read_run(store), store.string()));
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "lsecheck: left out of the history: {}\n", error.what());
+    }
+  }
+  return nights;
+}
+
+void write_reports(const StoredRun& run, const std::vector<Night>& nights, const std::string& folder) {
   const std::vector<std::string> gaps = coverage_gaps(run);
   write_file_atomically(folder + "/results.json", results_text(run));
   write_file_atomically(folder + "/junit.xml", junit_report(run));
-  write_file_atomically(folder + "/report.md", markdown_report(run, gaps));
-  write_file_atomically(folder + "/report.html", html_report(run, gaps));
+  write_file_atomically(folder + "/report.md", markdown_report(run, gaps, nights));
+  write_file_atomically(folder + "/report.html", html_report(run, gaps, nights));
 }
 
-void nightly(NightlyOptions options) {
+// Everything that follows from the run, whoever ran it.
+void show(const StoredRun& run, const NightlyOptions& options) {
+  std::vector<Night> nights = nights_in(options.history, options.out + "/run.db");
+  nights.push_back(night_of(run, options.out + "/run.db"));
+  write_reports(run, nights, options.out);
+  TerminalOptions shown;
+  shown.not_covered = coverage_gaps(run);
+  shown.colour = standard_output_wants_colour();
+  const std::string text = terminal_report(run, shown);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  fmt::print("Reports: {}/report.html, report.md, junit.xml, results.json, run.db\n", options.out);
+}
+
+unsigned process_count(const std::string& devices, const std::string& backend) {
+  unsigned count = 0;
+  const auto [end, error] = std::from_chars(devices.data(), devices.data() + devices.size(), count);
+  const bool is_number = error == std::errc{} && end == devices.data() + devices.size() && count >= 1 && count <= 1024;
+  if (backend == "cpu") {
+    if (is_number) return count;
+    throw CLI::ValidationError("--devices",
+                               fmt::format("'{}': with --backend cpu a number of processes, 1 to 1024", devices));
+  }
+  const auto visible = static_cast<unsigned>(cuda_device_or_exit("--backend cuda").visible_devices);
+  if (devices == "all") return visible;
+  if (is_number && count <= visible) return count;
+  throw CLI::ValidationError(
+      "--devices", fmt::format("'{}' is neither 'all' nor a number up to the {} visible GPUs", devices, visible));
+}
+
+// The shards' stores as one run. The merged store is made anew: a resumed night has one already.
+StoredRun merged_run(const NightlyOptions& options, unsigned count) {
+  std::vector<NamedRun> shards;
+  for (unsigned i = 0; i < count; ++i) {
+    const std::string file = shard_folder(options.out, i) + "/run.db";
+    shards.push_back({file, read_run(file)});
+  }
+  const StoredRun run = merge_shards(shards);
+  std::filesystem::remove(options.out + "/run.db");
+  ResultStore store = ResultStore::create(options.out + "/run.db", run.context);
+  store.commit(run.results, run.next_case_index);
+  if (run.finished) store.finish();
+  return run;
+}
+
+void nightly_on_devices(const NightlyOptions& options, const CLI::App& command) {
+  if (!choose_shard(options.cases.shard, environment_variable).source.empty()) {
+    throw CLI::ValidationError("--devices", "shards the night itself; it cannot be a shard of another one");
+  }
+  const unsigned count = process_count(options.devices, options.cases.backend);
+  if (!options.resume && std::filesystem::exists(shard_folder(options.out, 0) + "/run.db")) {
+    throw FileError(FileErrorKind::unreadable, shard_folder(options.out, 0) + "/run.db",
+                    "exists already; add --resume, or choose another --out");
+  }
+  create_folder(options.out);
+  // Resolved once: processes that start on both sides of midnight must draw from one sequence.
+  ShardProcesses processes{given_arguments(command, {"--devices", "--out", "--resume", "--history", "--seed"}), count,
+                           options.cases.backend == "cuda", options.out};
+  const auto seed = parse_seed(options.cases.seed);
+  if (!seed)
+    throw CLI::ValidationError("--seed", fmt::format("'{}' is not a number below 2^64 or 'date'", options.cases.seed));
+  processes.arguments.insert(processes.arguments.end(), {"--seed", std::to_string(*seed)});
+  fmt::print(stderr, "lsecheck: {} processes, seed {}; what each prints is in {}/shard-*.log\n", count, *seed,
+             options.out);
+  const std::vector<int> codes = run_shard_processes(processes);
+  int worst = kClean;
+  for (unsigned i = 0; i < count; ++i) {
+    if (codes[i] == kClean || codes[i] == kFailed) continue;
+    fmt::print(stderr, "lsecheck: shard {} ended with exit code {}: see {}.log\n", i + 1, codes[i],
+               shard_folder(options.out, i));
+    worst = codes[i] == kUsage ? kUsage : kEnvironment;
+  }
+  if (worst == kUsage) throw ExitWith{kUsage};  // no shard has begun
+  const StoredRun run = merged_run(options, count);
+  show(run, options);
+  if (worst != kClean) throw ExitWith{worst};
+  if (verdict_of(run) == Verdict::failed) throw ExitWith{kFailed};
+}
+
+void nightly(NightlyOptions options, const CLI::App& command) {
+  if (!options.history.empty() && !std::filesystem::is_directory(options.history)) {
+    throw CLI::ValidationError("--history", fmt::format("there is no folder '{}'", options.history));
+  }
+  if (!options.devices.empty()) return nightly_on_devices(options, command);
   // With a time budget alone, time ends the sequence and not its length.
   options.cases.profile = !options.cases.time.empty() && options.cases.cases == 0 ? "soak" : "nightly";
   const std::vector<std::string> files = old_failures(options.failures);
   const PreparedRun prepared = prepare_run(options.cases, options.out + "/failures");
   create_folder(options.out);
   const ExecutedRun done = execute_run(prepared, {options.out + "/run.db", options.resume}, files);
-  write_reports(done.run, options.out);
-  TerminalOptions shown;
-  shown.not_covered = coverage_gaps(done.run);
-  shown.colour = standard_output_wants_colour();
-  const std::string text = terminal_report(done.run, shown);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  fmt::print("Reports: {}/report.html, report.md, junit.xml, results.json, run.db\n", options.out);
+  show(done.run, options);
   if (done.device_failed) leave_after_device_failure();
   if (verdict_of(done.run) == Verdict::failed) throw ExitWith{kFailed};
 }
@@ -85,6 +195,13 @@ void add_nightly_command(CLI::App& app) {
   add_case_run_options(*command, options->cases);
   command->add_option("--failures", options->failures, "folder of case files of earlier failures, replayed first")
       ->type_name("DIR");
+  command
+      ->add_option("--devices", options->devices,
+                   "one process for each GPU (with --backend cpu: so many processes), each with a shard, merged at the "
+                   "end; a process that was stopped goes on with --resume")
+      ->type_name("all|N");
+  command->add_option("--history", options->history, "folder of earlier nights' --out folders, shown in the reports")
+      ->type_name("DIR");
   command->add_option("--out", options->out, "folder for the store, the reports and new failing cases")
       ->type_name("DIR")
       ->capture_default_str();
@@ -97,10 +214,10 @@ void add_nightly_command(CLI::App& app) {
       "replayed failure that still fails, or whose file cannot be read, fails the night.\n" +
       std::string(kProfileHelp) +
       "\nexamples:\n"
-      "  lsecheck nightly --time 30m --failures known-failures --out night\n"
+      "  lsecheck nightly --time 30m --failures known-failures --history nights --out nights/20261130\n"
       "  lsecheck nightly --cases 200000 --seed 20261130 --out again\n"
       "  lsecheck nightly --shard 2/8 --seed 20261130 --out night2; lsecheck merge --into all.db night*/run.db");
-  command->callback([options] { nightly(*options); });
+  command->callback([options, command] { nightly(*options, *command); });
 }
 
 }  // namespace lsecheck::cli

@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/coverage_gaps.h"
@@ -12,6 +15,7 @@
 #include "reports/json_report.h"
 #include "reports/junit_report.h"
 #include "reports/markdown_report.h"
+#include "reports/night_history.h"
 #include "reports/read_run.h"
 #include "reports/terminal_report.h"
 
@@ -19,17 +23,27 @@ namespace lsecheck::cli {
 namespace {
 
 struct ReportOptions {
-  std::string file;
+  std::vector<std::string> files;
   std::string out;  // empty: standard output
   std::string format = "terminal";
 };
 
-std::string render(const StoredRun& run, const std::string& format, bool colour) {
+// The run to show: the last file. All of them are its nights.
+StoredRun read_runs(const std::vector<std::string>& files, std::vector<Night>& nights) {
+  StoredRun run;
+  for (const std::string& file : files) {
+    run = read_run(file);
+    nights.push_back(night_of(run, file));
+  }
+  return run;
+}
+
+std::string render(const StoredRun& run, const std::vector<Night>& nights, const std::string& format, bool colour) {
   if (format == "json") return results_text(run);
-  if (format == "markdown") return markdown_report(run, coverage_gaps(run));
+  if (format == "markdown") return markdown_report(run, coverage_gaps(run), nights);
   if (format == "junit") return junit_report(run);
   if (format == "baseline") return baseline_text(baseline_of(run));
-  if (format == "html") return html_report(run, coverage_gaps(run));
+  if (format == "html") return html_report(run, coverage_gaps(run), nights);
   TerminalOptions options;
   options.not_covered = coverage_gaps(run);
   options.colour = colour;
@@ -38,7 +52,14 @@ std::string render(const StoredRun& run, const std::string& format, bool colour)
 
 void report(const ReportOptions& options) {
   const bool to_file = !options.out.empty();
-  const std::string text = render(read_run(options.file), options.format, !to_file && standard_output_wants_colour());
+  const bool shows_nights = options.format == "html" || options.format == "markdown";
+  if (options.files.size() > 1 && !shows_nights) {
+    throw CLI::ValidationError("FILE",
+                               fmt::format("several runs are shown as html or markdown, not as {}", options.format));
+  }
+  std::vector<Night> nights;
+  const StoredRun run = read_runs(options.files, nights);
+  const std::string text = render(run, nights, options.format, !to_file && standard_output_wants_colour());
   if (to_file) {
     write_file_atomically(options.out, text);
   } else {
@@ -52,7 +73,12 @@ void add_report_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "report", "show a run again from its result store or results JSON; exit code 0 whatever the run's verdict");
   const auto options = std::make_shared<ReportOptions>();
-  command->add_option("FILE", options->file, "a result store (run --db) or results JSON (run --json)")->required();
+  command
+      ->add_option(
+          "FILE", options->files,
+          "a result store (run --db) or results JSON (run --json); of several, oldest first, the last is shown "
+          "with the others as the nights before it")
+      ->required();
   command->add_option("--format", options->format, "how to show it")
       ->check(CLI::IsMember({"terminal", "json", "markdown", "html", "junit", "baseline"}))
       ->capture_default_str();
@@ -60,6 +86,7 @@ void add_report_command(CLI::App& app) {
       ->type_name("FILE");
   command->footer(
       "examples:\n  lsecheck report run.db\n  lsecheck report run.db --format html --out run.html\n"
+      "  lsecheck report nights/*/run.db --format html --out week.html\n"
       "  lsecheck report run.db --format baseline --out reports/baselines/smoke-cpu.txt");
   command->callback([options] { report(*options); });
 }

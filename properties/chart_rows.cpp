@@ -18,6 +18,15 @@ struct ExponentRange {
   double largest = -std::numeric_limits<double>::infinity();
 };
 
+// Flushed weights, values or masses at the ends of the format cost so much that what the magnitude costs cannot be seen
+// beside it.
+constexpr double kMagnitudeChartSpread = 100;
+bool is_ordinary(const CaseSpec& spec, const ExponentRange& range) {
+  const bool extreme_values = spec.values == ValueRegime::huge || spec.values == ValueRegime::subnormal;
+  const bool extreme_masses = spec.mass == MassRegime::spread || spec.mass == MassRegime::tiny;
+  return range.largest - range.smallest <= kMagnitudeChartSpread && !extreme_values && !extreme_masses;
+}
+
 ExponentRange exponent_range(const CaseTensors& tensors, bool empty_by_mass, std::size_t row_head) {
   ExponentRange range;
   for (std::size_t p = 0; p < tensors.spec.num_partitions; ++p) {
@@ -70,6 +79,7 @@ void add_charts(RunResults& results, const CaseTensors& tensors, const AccuracyM
     const auto spread_bin = static_cast<std::uint32_t>(magnitude_bin(range.largest - range.smallest));
     const auto largest_bin = static_cast<std::uint32_t>(magnitude_bin(range.largest));
     results.charts[{"spread", key.kernel, key.unit, key.out, p_bin, spread_bin}].merge(*row);
+    if (!is_ordinary(tensors.spec, range)) continue;
     results.charts[{"magnitude", key.kernel, key.unit, key.out, largest_bin, 0}].merge(*row);
   }
 }

@@ -102,7 +102,8 @@ struct Failure {
 // A cell of the charts of a run, over the graded row-heads that fall into it (chart_bins.h).
 struct ChartKey {
   std::string chart;  // "spread": x is the bin of P, y of max - min of the exponents read; "magnitude": x is the bin of
-                      // abs(max) of the exponents read, y is 0. Empty partitions do not count.
+                      // abs(max) of the exponents read, y is 0, of row-heads whose spread is at most 100 and
+                      // whose values and masses are ordinary. Empty partitions do not count.
   std::string kernel;
   std::string unit;
   std::string out;

@@ -7,47 +7,116 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "properties/chart_bins.h"
+#include "reports/gnuplot.h"
+#include "reports/html_figures.h"
 #include "reports/html_page.h"
 
 namespace lsecheck::html {
 namespace {
 
-// log2 with its fraction interpolated linearly: exact arithmetic, so the page is the same bytes everywhere. value > 0.
-double log2_linear(double value) {
-  int exponent = 0;
-  const double fraction = std::frexp(value, &exponent);
-  return exponent - 1 + (2 * fraction - 1);
-}
-
-std::string tick_of(int bin) {
-  if (bin == 0) return "0";
-  if (bin == ErrorHistogram::kBins - 1) return "inf";
-  return bin % 4 == 0 ? format_value(ErrorHistogram::upper_edge(bin)) : "";
-}
-
-std::string histogram_of(const AccuracyLine& line, Metric metric) {
-  const auto& count = line.metric(metric).stats.histogram.count;
-  const auto occupied = [](std::uint64_t n) { return n > 0; };
-  const auto first = std::find_if(count.begin(), count.end(), occupied);
-  if (first == count.end()) return "";
-  const auto last = std::find_if(count.rbegin(), count.rend(), occupied).base();
-  const auto height = [](std::uint64_t n) { return log2_linear(static_cast<double>(n) + 1); };
-  const double highest = height(*std::max_element(count.begin(), count.end()));
-  std::vector<Bar> shown;
-  for (auto n = first; n != last; ++n) {
-    const int bin = static_cast<int>(n - count.begin());
-    const std::string range = bin == 0 ? "exact" : "up to " + format_value(ErrorHistogram::upper_edge(bin));
-    shown.push_back({range + ": " + format_count(*n) + " elements", height(*n) / highest, tick_of(bin)});
-  }
-  const Maximum& max = line.metric(metric).stats.max;
-  return bars(shown, fmt::format("{}: {} {} {}, unit {}; largest seen {}", name_of(metric), line.key.kernel,
-                                 line.key.variant, line.key.types(), line.key.unit, format_metric(metric, max)));
-}
-
-// The kernel, unit and output type of a figure.
+// The lines of the accuracy table that share a figure: kernel, unit, output type.
 using FigureKey = std::tuple<std::string, std::string, std::string>;
+using Lines = std::vector<const AccuracyLine*>;
+
+std::string range_of(int bin) {
+  return bin == 0 ? "exact" : "up to " + format_value(ErrorHistogram::upper_edge(bin));
+}
+
+// First and last bin that holds anything; last < first: none does.
+std::pair<int, int> occupied_bins(const Lines& lines, Metric metric) {
+  std::pair<int, int> range{ErrorHistogram::kBins, -1};
+  for (const AccuracyLine* line : lines) {
+    const auto& count = line->metric(metric).stats.histogram.count;
+    for (int bin = 0; bin < ErrorHistogram::kBins; ++bin) {
+      if (count[static_cast<std::size_t>(bin)] == 0) continue;
+      range = {std::min(range.first, bin), std::max(range.second, bin)};
+    }
+  }
+  return range;
+}
+
+std::uint64_t count_in(const AccuracyLine& line, Metric metric, int bin) {
+  return line.metric(metric).stats.histogram.count[static_cast<std::size_t>(bin)];
+}
+
+std::string histogram_script(const Lines& lines, Metric metric, std::pair<int, int> bins) {
+  std::string ticks;
+  for (int bin = bins.first; bin <= bins.second; ++bin) {
+    // Each bin is half a binade; the first and the last have words, which must not run into a neighbour's number.
+    const bool infinite = bin == ErrorHistogram::kBins - 1;
+    const bool labelled = bin == 0 || infinite || (bin % 12 == 0 && bin + 6 < ErrorHistogram::kBins);
+    if (!labelled) continue;
+    ticks += fmt::format("{}{} {}", ticks.empty() ? "" : ",",
+                         gnuplot_quoted(bin == 0   ? "exact"
+                                        : infinite ? "inf"
+                                                   : fmt::format("2^{}", std::ilogb(ErrorHistogram::upper_edge(bin)))),
+                         bin);
+  }
+  std::string script = fmt::format(
+      "set key bottom outside center horizontal\nset logscale y\nset yrange [0.7:*]\nset ylabel 'elements'\nset xlabel "
+      "{}\nset xtics "
+      "({})\n",
+      gnuplot_quoted(name_of(metric)), ticks);
+  std::string curves;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    script += fmt::format("$d{} << EOD\n", i);
+    // A bin with nothing lies below the range: 0 has no logarithm.
+    for (int bin = bins.first; bin <= bins.second; ++bin) {
+      const std::uint64_t count = count_in(*lines[i], metric, bin);
+      script += fmt::format("{} {}\n", bin, count == 0 ? "0.5" : std::to_string(count));
+    }
+    script += "EOD\n";
+    curves += fmt::format("{}$d{} with histeps title {}", i == 0 ? "" : ", ", i,
+                          gnuplot_quoted(lines[i]->key.variant + " " + lines[i]->key.types()));
+  }
+  return script + "plot " + curves;
+}
+
+std::string histogram_numbers(const Lines& lines, Metric metric, std::pair<int, int> bins) {
+  std::vector<std::string> header{std::string(name_of(metric))};
+  for (const AccuracyLine* line : lines) header.push_back(line->key.variant + " " + line->key.types());
+  std::vector<std::vector<TableCell>> rows;
+  for (int bin = bins.first; bin <= bins.second; ++bin) {
+    std::vector<TableCell> row{{range_of(bin), std::to_string(bin)}};
+    for (const AccuracyLine* line : lines) {
+      const std::uint64_t count = count_in(*line, metric, bin);
+      row.push_back({format_count(count), std::to_string(count)});
+    }
+    rows.push_back(row);
+  }
+  return table(header, rows, 1);
+}
+
+std::string caption_of(const FigureKey& key) {
+  return fmt::format("{}, unit {}, output {}", std::get<0>(key), std::get<1>(key), std::get<2>(key));
+}
+
+std::string largest_of(const Lines& lines, Metric metric) {
+  const auto value = [&](const AccuracyLine* line) { return line->metric(metric).stats.max.value; };
+  const auto* const worst = *std::max_element(
+      lines.begin(), lines.end(), [&](const auto* one, const auto* other) { return value(one) < value(other); });
+  return format_metric(metric, worst->metric(metric).stats.max);
+}
+
+std::vector<Figure> histograms(const std::vector<AccuracyLine>& lines, Metric metric) {
+  std::map<FigureKey, Lines> figures;
+  for (const AccuracyLine& line : lines) {
+    figures[{line.key.kernel, line.key.unit, line.key.out}].push_back(&line);
+  }
+  std::vector<Figure> drawn;
+  for (const auto& [key, of_figure] : figures) {
+    const std::pair<int, int> bins = occupied_bins(of_figure, metric);
+    if (bins.second < bins.first) continue;
+    const std::string caption = fmt::format("{}; largest seen {}", caption_of(key), largest_of(of_figure, metric));
+    drawn.push_back({caption, fmt::format("histogram of {} over elements: {}", name_of(metric), caption),
+                     histogram_script(of_figure, metric, bins), histogram_numbers(of_figure, metric, bins)});
+  }
+  return drawn;
+}
+
 using Cells = std::map<std::pair<std::uint32_t, std::uint32_t>, ChartRow>;
 
 std::map<FigureKey, Cells> figures_of(const RunResults& results, const std::string& chart) {
@@ -58,8 +127,11 @@ std::map<FigureKey, Cells> figures_of(const RunResults& results, const std::stri
   return figures;
 }
 
-std::string caption_of(const FigureKey& key) {
-  return fmt::format("{}, unit {}, output {}", std::get<0>(key), std::get<1>(key), std::get<2>(key));
+// log2 with its fraction interpolated linearly: exact arithmetic, so the page is the same bytes everywhere. value > 0.
+double log2_linear(double value) {
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);
+  return exponent - 1 + (2 * fraction - 1);
 }
 
 // 0 .. 1 on a logarithmic scale between two values; infinite ones are the upper end.
@@ -119,45 +191,32 @@ std::string heat_map(const FigureKey& key, const Cells& cells) {
   return text + "</tbody></table></div>\n";
 }
 
-constexpr double kWidth = 640;
-constexpr double kHeight = 220;
-constexpr double kMargin = 20;
+// Every curve has this range, so that kernels and nights compare; what lies outside is drawn at its edge.
+constexpr double kLowestError = 0x1p-6;
+constexpr double kHighestError = 0x1p20;
 
-std::string curve_svg(const FigureKey& key, const Cells& cells) {
-  LogScale scale;
-  for (const auto& [place, row] : cells) {
-    scale.include(row.scaled_ulp.value);
-    scale.include(row.largest_bound);
-  }
-  const double first = cells.begin()->first.first;
-  const double span = std::max(1.0, cells.rbegin()->first.first - first);
-  const auto x_of = [&](std::uint32_t bin) { return kMargin + (kWidth - 2 * kMargin) * (bin - first) / span; };
-  const auto y_of = [&](double value) { return kMargin + (kHeight - 2 * kMargin) * (1 - scale.place(value)); };
-  std::string points;
+std::string curve_script(const Cells& cells) {
   std::string ticks;
-  std::string path;
-  for (const auto& [place, row] : cells) {
-    const std::string label = magnitude_bin_label(static_cast<int>(place.first));
-    const double x = x_of(place.first);
-    points +=
-        fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"><title>up to {}: {}, bound {}</title></circle>", x,
-                    y_of(row.scaled_ulp.value), label, format_metric(Metric::scaled_ulp, row.scaled_ulp),
-                    format_value(row.largest_bound));
-    ticks += fmt::format("<text x=\"{:.1f}\" y=\"{:.0f}\">{}</text>", x, kHeight - 4, label);
-    if (row.largest_bound > 0) {
-      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : " L", x, y_of(row.largest_bound));
-    }
+  std::string points;
+  std::string bounds;
+  for (int bin = 0; bin < kMagnitudeBins; bin += 4) {
+    ticks += fmt::format("{}{} {}", bin == 0 ? "" : ",", gnuplot_quoted(magnitude_bin_label(bin)), bin);
   }
+  for (const auto& [place, row] : cells) {
+    const auto shown = [](double value) { return std::clamp(value, kLowestError, kHighestError); };
+    points += fmt::format("{} {}\n", place.first, shown(row.scaled_ulp.value));
+    if (row.largest_bound > 0) bounds += fmt::format("{} {}\n", place.first, shown(row.largest_bound));
+  }
+  if (bounds.empty()) bounds = "0 NaN\n";
   return fmt::format(
-      "<svg class=\"curve\" viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" aria-label=\"{2}: largest scaled_ulp as "
-      "points, "
-      "bound as a dashed line, both logarithmic, over the largest exponent\"><line x1=\"0\" y1=\"{3:.0f}\" "
-      "x2=\"{0:.0f}\" "
-      "y2=\"{3:.0f}\"></line><path class=\"bound\" d=\"{4}\"></path>{5}{6}</svg>",
-      kWidth, kHeight, escape(caption_of(key)), kHeight - kMargin + 4, path, points, ticks);
+      "set key left top\nset logscale y 2\nset format y '2^%L'\nset xrange [0:{}]\nset yrange [{}:{}]\nset xlabel "
+      "'abs(largest exponent) up to'\nset ylabel 'scaled ulp'\nset xtics ({})\n$e << EOD\n{}EOD\n$b << "
+      "EOD\n{}EOD\nplot $b with lines dashtype 2 title 'largest bound', $e with points pointtype 7 pointsize 0.5 title "
+      "'largest error'",
+      kMagnitudeBins - 1, kLowestError / 2, 2 * kHighestError, ticks, points, bounds);
 }
 
-std::string curve(const FigureKey& key, const Cells& cells) {
+std::string curve_numbers(const Cells& cells) {
   std::vector<std::vector<TableCell>> rows;
   for (const auto& [place, row] : cells) {
     rows.push_back(
@@ -167,10 +226,25 @@ std::string curve(const FigureKey& key, const Cells& cells) {
          {row.largest_bound > 0 ? format_value(row.largest_bound) : "-", fmt::format("{}", row.largest_bound)},
          {escape(row.scaled_ulp.token), ""}});
   }
-  return fmt::format(
-      "<figure><figcaption>{}</figcaption>{}<details><summary>numbers</summary>{}</details></figure>\n",
-      escape(caption_of(key)), curve_svg(key, cells),
-      table({"abs(exponent) up to", "row-heads", "scaled_ulp, largest seen", "largest bound", "token"}, rows, 1));
+  return table({"abs(exponent) up to", "row-heads", "scaled_ulp, largest seen", "largest bound", "token"}, rows, 1);
+}
+
+std::vector<Figure> curves(const RunResults& results) {
+  const std::map<FigureKey, Cells> by_kernel = figures_of(results, "magnitude");
+  // Unit and output type first: the kernels that compare stand beside each other.
+  std::map<FigureKey, const Cells*> ordered;
+  for (const auto& [key, cells] : by_kernel) {
+    const auto& [kernel, unit, out] = key;
+    ordered[{unit, out, kernel}] = &cells;
+  }
+  std::vector<Figure> drawn;
+  for (const auto& [key, cells] : ordered) {
+    const auto& [unit, out, kernel] = key;
+    const std::string caption = caption_of({kernel, unit, out});
+    drawn.push_back({caption, caption + ": largest scaled_ulp as points, the bound as a dashed line",
+                     curve_script(*cells), curve_numbers(*cells)});
+  }
+  return drawn;
 }
 
 }  // namespace
@@ -178,33 +252,29 @@ std::string curve(const FigureKey& key, const Cells& cells) {
 std::string chart_section(const RunResults& results, const std::vector<AccuracyLine>& lines) {
   std::string text;
   for (const Metric metric : {Metric::ulp, Metric::bound_use}) {
-    std::string figures;
-    for (const AccuracyLine& line : lines) figures += histogram_of(line, metric);
-    if (figures.empty()) continue;
+    const std::vector<Figure> drawn = histograms(lines, metric);
+    if (drawn.empty()) continue;
     text += fmt::format(
-        "<h2>Distribution of {}</h2>\n<p class=\"dim\">Elements by error, both axes logarithmic; each bar is labelled "
-        "with "
-        "its upper edge.</p>\n{}",
-        name_of(metric), figures);
+        "<h2>Distribution of {}</h2>\n<p class=\"dim\">Elements by error, both axes logarithmic; a step is labelled "
+        "with its upper edge.</p>\n{}",
+        name_of(metric), figures(drawn));
   }
   std::string maps;
   for (const auto& [key, cells] : figures_of(results, "spread")) maps += heat_map(key, cells);
   if (!maps.empty()) {
     text +=
         "<h2>Largest scaled_ulp over partitions and spread</h2>\n<p class=\"dim\">Spread: largest minus smallest "
-        "exponent "
-        "of a row-head, as the kernel reads them; rows are labelled with their upper edge. Pointing at a cell shows "
-        "its case.</p>\n" +
+        "exponent of a row-head, as the kernel reads them; rows are labelled with their upper edge. Pointing at a cell "
+        "shows its case.</p>\n" +
         maps;
   }
-  std::string curves;
-  for (const auto& [key, cells] : figures_of(results, "magnitude")) curves += curve(key, cells);
-  if (!curves.empty()) {
+  if (const std::vector<Figure> drawn = curves(results); !drawn.empty()) {
     text +=
-        "<h2>Error over the magnitude of the exponents</h2>\n<p class=\"dim\">Points: the largest scaled_ulp seen. "
-        "Dashed: "
-        "the largest proven bound in the same unit. Both over abs(largest exponent) of the row-head.</p>\n" +
-        curves;
+        "<h2>Error over the magnitude of the exponents</h2>\n<p class=\"dim\">Points: the largest scaled_ulp seen; "
+        "dashed: the largest proven bound in the same unit; over abs(largest exponent) of the row-heads whose spread "
+        "is at most 100. Below 2^-6 and above 2^20 they stand at the edge. A kernel that "
+        "normalises through the global LSE loses bits as that grows; one that subtracts the maximum does not.</p>\n" +
+        figures(drawn);
   }
   return text;
 }

@@ -23,16 +23,14 @@ th[aria-sort=ascending] button::after{content:" \25B2"}th[aria-sort=descending] 
 small{color:var(--dim)}
 .wide:focus-visible,button:focus-visible,summary:focus-visible{outline:2px solid var(--bar)}
 .heat td{text-align:center;background:color-mix(in srgb,var(--bar) calc(var(--heat)*1%),transparent)}
-figure{margin:1rem 0}figcaption{font-weight:600}
-.curve line,.curve path{stroke:var(--line);fill:none}.curve path.bound{stroke:var(--bad);stroke-width:1.5;stroke-dasharray:4 3}
-.curve circle{fill:var(--bar)}
+.figures{display:grid;gap:1rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr))}figure{min-width:0}
 article{border-left:3px solid var(--bad);background:var(--soft);padding:.6rem .9rem;margin:.8rem 0}
 pre{margin:.3rem 0;white-space:pre-wrap;overflow-wrap:anywhere;font:.85rem/1.45 ui-monospace,monospace}
 .copy{display:flex;gap:.5rem;align-items:start;margin:.2rem 0}.copy pre{flex:1;min-width:0}
 td .copy{min-width:16rem;max-width:34rem;text-align:left}
 .copy button{font:inherit;font-size:.8rem;padding:.1rem .6rem;cursor:pointer}
 figure{margin:.8rem 0}figcaption{font-size:.9rem}
-svg{width:100%;max-width:44rem;height:auto;display:block}rect{fill:var(--bar)}svg text{fill:var(--dim);font-size:10px;text-anchor:middle}
+figure img{width:100%;height:auto;display:block}
 )css";
 
 // Copying falls back to selecting the line where the page has no clipboard (an insecure origin).
@@ -56,10 +54,6 @@ document.addEventListener("click",async e=>{
   }
 });
 )js";
-
-constexpr int kBarWidth = 14;
-constexpr int kBarHeight = 120;
-constexpr int kTickHeight = 16;
 
 }  // namespace
 
@@ -93,7 +87,7 @@ std::string page(const std::string& title, const std::string& body) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-      "script-src 'unsafe-inline'\">\n"
+      "script-src 'unsafe-inline'; img-src data:\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>{}</title>\n<style>{}</style></head>\n<body>\n<main>\n{}\n</main>\n<script>{}</script>\n</body></html>\n",
       escape(title), kStyle, body, kScript);
@@ -121,24 +115,6 @@ std::string table(const std::vector<std::string>& header, const std::vector<std:
     text += "</tr>\n";
   }
   return text + "</tbody></table></div>\n";
-}
-
-std::string bars(const std::vector<Bar>& bars, const std::string& caption) {
-  const std::string name = escape(caption);
-  std::string text =
-      fmt::format("<figure><figcaption>{0}</figcaption><svg viewBox=\"0 0 {1} {2}\" role=\"img\" aria-label=\"{0}\">",
-                  name, kBarWidth * bars.size(), kBarHeight + kTickHeight);
-  for (std::size_t i = 0; i < bars.size(); ++i) {
-    const double height = bars[i].height * kBarHeight;
-    const std::size_t left = kBarWidth * i;
-    text += fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\"><title>{}</title></rect>", left + 1,
-                        kBarHeight - height, kBarWidth - 2, height, escape(bars[i].label));
-    if (!bars[i].tick.empty()) {
-      text += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>", left + kBarWidth / 2, kBarHeight + kTickHeight - 4,
-                          escape(bars[i].tick));
-    }
-  }
-  return text + "</svg></figure>\n";
 }
 
 }  // namespace lsecheck::html

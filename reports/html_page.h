@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-// The building blocks of the HTML report: page frame, style, script, tables, bars.
+// The building blocks of the HTML report: page frame, style, script, tables.
 namespace lsecheck::html {
 
 std::string escape(const std::string& text);
@@ -22,13 +22,5 @@ struct TableCell {
 // A table that its header buttons sort. The first `left_aligned` columns align left, the others right.
 std::string table(const std::vector<std::string>& header, const std::vector<std::vector<TableCell>>& rows,
                   std::size_t left_aligned);
-
-struct Bar {
-  std::string label;  // plain text: shown when pointed at
-  double height;      // 0 .. 1
-  std::string tick;   // plain text below the bar, or empty
-};
-
-std::string bars(const std::vector<Bar>& bars, const std::string& caption);
 
 }  // namespace lsecheck::html

@@ -6,6 +6,7 @@
 
 #include "reports/accuracy_table.h"
 #include "reports/html_charts.h"
+#include "reports/html_nights.h"
 #include "reports/html_page.h"
 #include "reports/run_summary.h"
 
@@ -30,13 +31,17 @@ html::TableCell metric_cell(Metric metric, const MetricSummary& summary) {
   return {content, fmt::format("{}", max.value)};
 }
 
-std::string header_section(const StoredRun& run, const std::vector<std::string>& not_covered) {
+std::string header_section(const StoredRun& run, const std::vector<std::string>& not_covered,
+                           const std::vector<Night>& nights) {
   const Verdict verdict = verdict_of(run);
   const char* const style = verdict == Verdict::clean ? "clean" : verdict == Verdict::failed ? "failed" : "nothing";
   std::string text =
       fmt::format("<h1 class=\"{}\">{}</h1>\n<p>{}</p>\n<p class=\"dim\">{}<br>{}</p>\n", style,
                   escape(verdict_word(run)), escape(verdict_basis(run)), escape(context_line(run.context)),
                   escape(run.context.compiler + ", " + run.context.flags));
+  if (const std::string verdict_of_all = nights_verdict(nights); !verdict_of_all.empty()) {
+    text += "<p><b>" + escape(verdict_of_all) + "</b></p>\n";
+  }
   if (const std::string remark = unit_remark(run.context); !remark.empty()) text += "<p>" + escape(remark) + "</p>\n";
   if (!not_covered.empty()) {
     text += "<h2>Not covered</h2>\n<ul>";
@@ -130,13 +135,14 @@ std::string law_section(const RunResults& results) {
 
 }  // namespace
 
-std::string html_report(const StoredRun& run, const std::vector<std::string>& not_covered) {
+std::string html_report(const StoredRun& run, const std::vector<std::string>& not_covered,
+                        const std::vector<Night>& nights) {
   const AccuracyTable table = accuracy_table(run.results);
   return html::page("lsecheck: " + verdict_word(run),
-                    header_section(run, not_covered) + failure_section(run) + replay_section(run.results) +
-                        accuracy_section(table.lines, false) + worst_case_section(run.context, table.lines) +
-                        law_section(run.results) + accuracy_section(table.regimes, true) +
-                        html::chart_section(run.results, table.lines));
+                    header_section(run, not_covered, nights) + html::nights_section(nights) + failure_section(run) +
+                        replay_section(run.results) + accuracy_section(table.lines, false) +
+                        worst_case_section(run.context, table.lines) + law_section(run.results) +
+                        accuracy_section(table.regimes, true) + html::chart_section(run.results, table.lines));
 }
 
 }  // namespace lsecheck

@@ -4,14 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "reports/night_history.h"
 #include "reports/stored_run.h"
 
 namespace lsecheck {
 
 inline constexpr std::size_t kHtmlFailuresShown = 1000;
 
-// One self-contained page (no requests, and a policy in it that forbids them): the verdict, failures with lines to
-// copy, accuracy, histograms, worst cases, laws, accuracy by regime. Every text of the run is escaped.
-std::string html_report(const StoredRun& run, const std::vector<std::string>& not_covered);
+// One self-contained page (no requests, and a policy in it that forbids them): the verdict, the nights before,
+// failures with lines to copy, accuracy, worst cases, laws, accuracy by regime, plots. Every text of the run is
+// escaped. `nights`: oldest first, this run the last; empty or one: the page says nothing about nights.
+std::string html_report(const StoredRun& run, const std::vector<std::string>& not_covered,
+                        const std::vector<Night>& nights);
 
 }  // namespace lsecheck

@@ -94,6 +94,22 @@ void add_failures(const StoredRun& run, CappedText& text) {
   }
 }
 
+void add_nights(const std::vector<Night>& nights, CappedText& text) {
+  if (nights.size() < 2) return;
+  text.add(fmt::format("\n## Nights\n\n{}\n\n{}", nights_verdict(nights),
+                       table_head({"night", "verdict", "what failed", "commit", "seed", "cases"}, 4)));
+  for (auto night = nights.rbegin(); night != nights.rend(); ++night) {
+    std::string failed;
+    for (const auto& [key, failure] : night->failures) {
+      failed += fmt::format("{}{}: law {}, {} cases: {}", failed.empty() ? "" : "; ", key.first, key.second,
+                            failure.count, failure.repro);
+    }
+    for (const std::string& line : night->unmended) failed += (failed.empty() ? "" : "; ") + line;
+    text.add(table_row(
+        {night->file, night->verdict, failed, night->commit, std::to_string(night->seed), format_count(night->cases)}));
+  }
+}
+
 void add_replays(const RunResults& results, CappedText& text) {
   const std::vector<std::string> lines = replay_lines(results);
   if (!lines.empty()) text.add("\n## Old failures that are not mended\n\n");
@@ -151,12 +167,14 @@ void add_worst_cases(const RunContext& context, const std::vector<AccuracyLine>&
 
 }  // namespace
 
-std::string markdown_report(const StoredRun& run, const std::vector<std::string>& not_covered, std::size_t limit) {
+std::string markdown_report(const StoredRun& run, const std::vector<std::string>& not_covered,
+                            const std::vector<Night>& nights, std::size_t limit) {
   const AccuracyTable table = accuracy_table(run.results);
   CappedText text(limit);
   text.add(fmt::format("# {}\n\n{}\n", verdict_word(run), escaped(verdict_basis(run))));
   text.add("\n" + escaped(context_line(run.context)) + "\n");
   if (const std::string remark = unit_remark(run.context); !remark.empty()) text.add("\n" + remark + "\n");
+  add_nights(nights, text);
   add_failures(run, text);
   add_replays(run.results, text);
   add_accuracy(table.lines, false, text);

@@ -4,15 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "reports/night_history.h"
 #include "reports/stored_run.h"
 
 namespace lsecheck {
 
 inline constexpr std::size_t kMarkdownLimit = (1u << 20) - 1;  // build systems refuse a summary of 1 MiB
 
-// The report as GitHub-flavoured Markdown, at most `limit` bytes (at least 1000): verdict, failures, accuracy, laws,
-// worst cases, regimes. What does not fit is left out in whole blocks and counted at the end.
+// The report as GitHub-flavoured Markdown, at most `limit` bytes (at least 1000): verdict, nights (as in html_report),
+// failures, accuracy, laws, worst cases, regimes. What does not fit is left out in whole blocks and counted at the end.
 std::string markdown_report(const StoredRun& run, const std::vector<std::string>& not_covered,
-                            std::size_t limit = kMarkdownLimit);
+                            const std::vector<Night>& nights, std::size_t limit = kMarkdownLimit);
 
 }  // namespace lsecheck

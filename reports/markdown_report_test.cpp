@@ -13,7 +13,7 @@ using testing::Not;
 using testing::StartsWith;
 
 TEST(MarkdownReportTest, HasEverySection) {
-  const std::string text = markdown_report(sample_run(100), {"P>32"});
+  const std::string text = markdown_report(sample_run(100), {"P>32"}, {});
   EXPECT_THAT(text, StartsWith("# FAILED 3\n"));
   for (const char* heading : {"## Failures", "## Accuracy\n", "## Laws", "## Not covered",
                               "## Worst cases (largest seen)", "## Accuracy by LSE regime"}) {
@@ -28,7 +28,7 @@ TEST(MarkdownReportTest, HasEverySection) {
 TEST(MarkdownReportTest, WhatAGpuFoundIsReplayedThere) {
   StoredRun run = sample_run(100);
   run.context.backend = "cuda";
-  const std::string text = markdown_report(run, {});
+  const std::string text = markdown_report(run, {}, {});
   EXPECT_THAT(text, HasSubstr("```\nlsecheck repro --backend cuda lse1-shrunk5\n"));
   EXPECT_THAT(text, Not(HasSubstr("repro lse1")));
 }
@@ -36,7 +36,7 @@ TEST(MarkdownReportTest, WhatAGpuFoundIsReplayedThere) {
 TEST(MarkdownReportTest, TextOfTheRunIsEscaped) {
   StoredRun run = sample_run(100);
   run.results.failures.front().shape = "a|b <script> *c*\n# d";
-  const std::string text = markdown_report(run, {});
+  const std::string text = markdown_report(run, {}, {});
   EXPECT_THAT(text, HasSubstr("a\\|b &lt;script\\> \\*c\\* \\# d"));
   // The message holds a fence of three backticks.
   EXPECT_THAT(text, HasSubstr("\n````\nrow-head 0"));
@@ -45,11 +45,11 @@ TEST(MarkdownReportTest, TextOfTheRunIsEscaped) {
 TEST(MarkdownReportTest, StaysUnderTheLimitAndSaysWhatItLeftOut) {
   StoredRun run = sample_run(100);
   for (std::uint64_t i = 0; i < 5000; ++i) run.results.failures.push_back(sample_failure(1000 + i));
-  const std::string text = markdown_report(run, {});
+  const std::string text = markdown_report(run, {}, {});
   EXPECT_LT(text.size(), std::size_t{1} << 20);
   EXPECT_GT(text.size(), (std::size_t{1} << 20) * 9 / 10);
   EXPECT_THAT(text, HasSubstr("Left out to stay under 1,048,575 bytes: "));
-  EXPECT_LE(markdown_report(run, {}, 1000).size(), 1000u);
+  EXPECT_LE(markdown_report(run, {}, {}, 1000).size(), 1000u);
 }
 
 }  // namespace

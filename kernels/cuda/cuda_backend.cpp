@@ -65,7 +65,7 @@ Availability look_up() {
   }
   return {Device{properties.name, *arch, properties.major, properties.minor, properties.multiProcessorCount,
                  static_cast<std::size_t>(properties.l2CacheSize), properties.totalGlobalMem, version_text(driver),
-                 version_text(CUDART_VERSION)},
+                 version_text(CUDART_VERSION), count},
           ""};
 }
 

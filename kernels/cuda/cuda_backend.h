@@ -23,8 +23,9 @@ struct Device {
   int sm_count = 0;
   std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;
-  std::string driver;   // the newest CUDA version that the driver knows: "13.0"
-  std::string toolkit;  // what the kernels were built with: "13.0"
+  std::string driver;       // the newest CUDA version that the driver knows: "13.0"
+  std::string toolkit;      // what the kernels were built with: "13.0"
+  int visible_devices = 1;  // of this process, itself among them
 };
 
 // "NVIDIA H200 (compute capability 9.0, 132 SMs), driver for CUDA 13.0, kernels built with CUDA 13.0".

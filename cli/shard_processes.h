@@ -1,0 +1,27 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+// One command as several processes of this program, each with a shard of the cases.
+namespace lsecheck::cli {
+
+struct ShardProcesses {
+  std::vector<std::string> arguments;  // of every process: the sub-command and its options
+  unsigned count = 1;
+  bool one_gpu_each = false;  // process i sees the i-th visible GPU alone
+  std::string out;            // process i gets --out OUT/shard-<i+1>, and writes what it prints to OUT/shard-<i+1>.log
+};
+
+// The options that the command line gave to `command`, without those named (as "--seed").
+std::vector<std::string> given_arguments(const CLI::App& command, const std::vector<std::string>& without);
+
+// The folder of shard `index`.
+std::string shard_folder(const std::string& out, unsigned index);
+
+// Starts them all, waits for all, and returns their exit codes; 128 + n for one that signal n ended. Throws FileError
+// where a process cannot be started.
+std::vector<int> run_shard_processes(const ShardProcesses& processes);
+
+}  // namespace lsecheck::cli
