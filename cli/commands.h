@@ -26,6 +26,7 @@ void add_calibrate_command(CLI::App& app);
 void add_exhaustive_command(CLI::App& app);
 void add_certify_command(CLI::App& app);
 void add_hunt_command(CLI::App& app);
+void add_mutants_command(CLI::App& app);
 void add_docs_command(CLI::App& app);
 void add_outputs_command(CLI::App& app);
 void add_diff_command(CLI::App& app);

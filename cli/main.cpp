@@ -96,6 +96,7 @@ int run(int argc, char** argv) {
   add_exhaustive_command(app);
   add_certify_command(app);
   add_hunt_command(app);
+  add_mutants_command(app);
   add_docs_command(app);
   add_diff_command(app);
   add_outputs_command(app);

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cli/cuda_device.h"
+#include "cli/laws_of_run.h"
 #include "cli/progress_line.h"
 #include "fuzz/committed_worst.h"
 #include "properties/replay_case.h"
@@ -52,7 +53,7 @@ void replay_failures(const PreparedRun& prepared, const std::vector<std::string>
 // takes its share of them.
 void replay_worst(const PreparedRun& prepared, const StoredRun& before, ResultSink& sink) {
   const RunConfig& config = prepared.config;
-  const bool accuracy = matching_laws(config.law_glob).front()->id == LawId::accuracy;
+  const bool accuracy = asks_for_law(config.law_glob, LawId::accuracy);
   const bool anew = config.first_case == 0 && before.results.failures.empty();
   if (!accuracy || !anew || backend_in_use() != Backend::cpu) return;
   const std::vector<WorstCase> all = committed_worst_cases();
@@ -88,15 +89,22 @@ ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const s
   ProgressLine line;
   const auto started = std::chrono::steady_clock::now();
   RunEnd end = RunEnd::out_of_time;
+  const StoredRun before = run;
+  std::uint64_t next_case_index = config.first_case;
   try {
-    replay_failures(prepared, old_failures, run, sink);
-    replay_worst(prepared, run, sink);
+    replay_failures(prepared, old_failures, before, sink);
+    replay_worst(prepared, before, sink);
     end = run_cases(config, sink, [&](const RunProgress& progress) {
+      next_case_index = progress.next_case;
       if (!line.due()) return;
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
       line.show(fmt::format("{} / {} cases, {} failures, {:.0f} cases/s", progress.next_case, config.cases,
                             progress.failures, static_cast<double>(progress.cases) / seconds));
     });
+    if (end != RunEnd::too_many_failures) {
+      const RunResults of_run = hold_laws_of_run(config, before.results);
+      if (!of_run.laws.empty()) sink.commit(of_run, next_case_index);
+    }
   } catch (const cuda::DeviceError& error) {
     line.end();
     fmt::print(stderr, "lsecheck: stopped by the device, what was computed before is kept: {}{}{}\n", error.what(),

@@ -87,7 +87,7 @@ class IsolatedCases final : public CaseEvaluator {
     }
     const std::uint64_t i = std::stoull(std::string(content));
     return to_wire(evaluate_case(draw_spec(config_.seed, i, config_.limits), i, laws_, *reference_,
-                                 [&](LawId law) { mark(mark_of(law)); }));
+                                 {[&](LawId law) { mark(mark_of(law)); }, {}}));
   }
 
   RunResults results_of(const CaseSpec& spec, std::uint64_t case_index, WorkerAnswer answer) {

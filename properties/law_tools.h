@@ -55,6 +55,9 @@ LawOutcome check_warps_per_head_agree(const CaseTensors& tensors, Reference& ref
 LawOutcome check_ragged_is_dense(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_sink_absent(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_special_values(const CaseTensors& tensors, Reference& reference);
+LawOutcome check_distribution(const CaseTensors& tensors, Reference& reference);
+LawOutcome check_frozen_digest(const CaseTensors& tensors, Reference& reference);
+LawOutcome check_large_grid(const CaseTensors& tensors, Reference& reference);
 LawOutcome check_twin(const CaseTensors& tensors, Reference& reference);
 
 }  // namespace lsecheck

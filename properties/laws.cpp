@@ -20,7 +20,7 @@ LawOutcome check_accuracy_only(const CaseTensors& tensors, Reference& reference)
   return check_accuracy(tensors, reference, measurement);
 }
 
-constexpr std::array<Law, 23> kLaws{{
+constexpr std::array<Law, 26> kLaws{{
     {LawId::accuracy, "accuracy", "bound", "every element is within the kernel's proven bound of the exact value",
      check_accuracy_only},
     {LawId::all_empty_row, "all_empty_row", "contract",
@@ -66,6 +66,12 @@ constexpr std::array<Law, 23> kLaws{{
      check_sink_absent},
     {LawId::fast_is_production, "fast_is_production", "=",
      "the faster variants give the bits of the contract-shaped kernel", check_fast_is_production},
+    {LawId::frozen_digest, "frozen_digest", "=", "the frozen cases give the output bits on record", check_frozen_digest,
+     true},
+    {LawId::distribution, "distribution", "statistic",
+     "mean signed error and share of correctly rounded elements are those on record", check_distribution, true},
+    {LawId::large_grid, "large_grid", "=", "a row-head gives the same bits past 2^32 LSEs and 65535 row-heads",
+     check_large_grid},
 }};
 
 }  // namespace

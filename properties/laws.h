@@ -13,9 +13,9 @@
 // The laws of design section 6 for the registered kernels. A law takes a case, derives what it needs from it (its own
 // random choices come from the case's seed and the law's number), runs the kernel and says whether the law holds.
 //
-// Kinds: "bits" compares outputs after mapping -0 to +0 and every NaN to one NaN, since fma(0, x, -0) = +0 makes zero
-// signs depend on how many terms were folded. "=" compares every bit. "bound" holds the derived output against the
-// exact value and the kernel's bound.
+// Kinds: "statistic" is a test with a stated rate of false alarms (distribution.h). "bits" compares outputs after
+// mapping -0 to +0 and every NaN to one NaN, since fma(0, x, -0) = +0 makes zero signs depend on how many terms were
+// folded. "=" compares every bit. "bound" holds the derived output against the exact value and the kernel's bound.
 namespace lsecheck {
 
 // Numbers are part of a token: never reused, only appended.
@@ -42,7 +42,10 @@ enum class LawId : std::uint8_t {
   warps_per_head_agree = 19,
   ragged_is_dense = 20,
   sink_absent = 21,
-  fast_is_production = 22
+  fast_is_production = 22,
+  frozen_digest = 23,
+  distribution = 24,
+  large_grid = 25
 };
 
 struct LawOutcome {
@@ -65,9 +68,11 @@ struct AccuracyMeasurement {
 struct Law {
   LawId id;
   std::string_view name;
-  std::string_view kind;       // "bits", "=", "bound", "contract"
+  std::string_view kind;       // "bits", "=", "bound", "contract", "statistic"
   std::string_view statement;  // one line
   LawOutcome (*check)(const CaseTensors& tensors, Reference& reference);
+  // Says something of a kernel over cases of its own, not of the case at hand: evaluated once a run, after its cases.
+  bool of_run = false;
 };
 
 // law.check, with an exception turned into a failure: a case must not take the run down with it. A device that fails

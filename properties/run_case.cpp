@@ -14,36 +14,6 @@ namespace {
 constexpr std::size_t kGuardBytes = 256;
 constexpr std::byte kGuard{0xa5};
 
-// Bits to the packed memory the kernel reads, and back.
-std::vector<std::byte> pack(DType type, const std::vector<std::uint32_t>& bits) {
-  const std::size_t width = size_of(type);
-  std::vector<std::byte> bytes(bits.size() * width);
-  if (width == 4) {
-    std::memcpy(bytes.data(), bits.data(), bytes.size());
-  } else {
-    for (std::size_t i = 0; i < bits.size(); ++i) {
-      const auto half = static_cast<std::uint16_t>(bits[i]);
-      std::memcpy(bytes.data() + 2 * i, &half, 2);
-    }
-  }
-  return bytes;
-}
-
-std::vector<std::uint32_t> unpack(DType type, std::span<const std::byte> bytes) {
-  const std::size_t width = size_of(type);
-  std::vector<std::uint32_t> bits(bytes.size() / width);
-  if (width == 4) {
-    std::memcpy(bits.data(), bytes.data(), bytes.size());
-  } else {
-    for (std::size_t i = 0; i < bits.size(); ++i) {
-      std::uint16_t half = 0;
-      std::memcpy(&half, bytes.data() + 2 * i, 2);
-      bits[i] = half;
-    }
-  }
-  return bits;
-}
-
 std::vector<std::byte> bytes_of(const std::vector<float>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(float));
   if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
@@ -57,6 +27,35 @@ bool all_guard(std::span<const std::byte> bytes) {
 std::atomic<Backend> backend_of_process{Backend::cpu};
 
 }  // namespace
+
+std::vector<std::byte> pack_bits(DType type, const std::vector<std::uint32_t>& bits) {
+  const std::size_t width = size_of(type);
+  std::vector<std::byte> bytes(bits.size() * width);
+  if (width == 4) {
+    std::memcpy(bytes.data(), bits.data(), bytes.size());
+  } else {
+    for (std::size_t i = 0; i < bits.size(); ++i) {
+      const auto half = static_cast<std::uint16_t>(bits[i]);
+      std::memcpy(bytes.data() + 2 * i, &half, 2);
+    }
+  }
+  return bytes;
+}
+
+std::vector<std::uint32_t> unpack_bits(DType type, std::span<const std::byte> bytes) {
+  const std::size_t width = size_of(type);
+  std::vector<std::uint32_t> bits(bytes.size() / width);
+  if (width == 4) {
+    std::memcpy(bits.data(), bytes.data(), bytes.size());
+  } else {
+    for (std::size_t i = 0; i < bits.size(); ++i) {
+      std::uint16_t half = 0;
+      std::memcpy(&half, bytes.data() + 2 * i, 2);
+      bits[i] = half;
+    }
+  }
+  return bits;
+}
 
 Backend backend_in_use() {
   return backend_of_process;
@@ -75,7 +74,7 @@ KernelRun run_kernel(const CaseTensors& tensors, const RunOptions& options) {
   const std::vector<std::byte> lse = bytes_of(tensors.lse_partial);
   const std::vector<std::byte> mass = bytes_of(tensors.mass_partial);
   const std::vector<std::byte> sink = bytes_of(tensors.attention_sink);
-  const std::vector<std::byte> o = pack(spec.partial, tensors.o_partial);
+  const std::vector<std::byte> o = pack_bits(spec.partial, tensors.o_partial);
   const std::vector<std::byte> o_before = o;
 
   const std::size_t out_bytes = spec.rows_heads() * kernel.output_columns(shape) * size_of(spec.out);
@@ -101,7 +100,7 @@ KernelRun run_kernel(const CaseTensors& tensors, const RunOptions& options) {
              sink != bytes_of(tensors.attention_sink) || o != o_before) {
     run.fault = fmt::format("{} modified an input", kernel.name());
   }
-  run.out_bits = unpack(spec.out, output);
+  run.out_bits = unpack_bits(spec.out, output);
   return run;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,10 @@ struct KernelRun {
   std::vector<std::uint32_t> out_bits;  // [rows_heads * columns_of(spec)], 16-bit types in the low half
   std::optional<std::string> fault;     // the executor's, or memory around the output or an input that changed
 };
+
+// Bits to the packed memory that a kernel reads, and back.
+std::vector<std::byte> pack_bits(DType type, const std::vector<std::uint32_t>& bits);
+std::vector<std::uint32_t> unpack_bits(DType type, std::span<const std::byte> bytes);
 
 KernelRun run_kernel(const CaseTensors& tensors, const RunOptions& options = {});
 

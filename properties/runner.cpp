@@ -111,15 +111,6 @@ std::vector<const Law*> law_rotation(const std::vector<const Law*>& laws) {
   return rotation;
 }
 
-// The outcome of the accuracy law, and which step of the kernel contributes how much to the worst error.
-std::string explained_message(const CaseTensors& tensors, Reference& reference) {
-  std::optional<AccuracyMeasurement> measured;
-  const LawOutcome outcome = check_accuracy(tensors, reference, measured);
-  const auto worst = measured ? explain_violation(tensors, *measured) : std::nullopt;
-  const std::string shares = worst ? share_lines(*worst) : "";
-  return shares.empty() ? outcome.message : outcome.message + "\n" + shares;
-}
-
 }  // namespace
 
 std::string failure_file(const std::string& directory, const Failure& failure) {
@@ -156,26 +147,33 @@ std::string describe_spec(const CaseSpec& spec) {
                      name_of(spec.unit.kind), name_of(spec.schedule));
 }
 
+bool asks_for_law(const std::string& law_glob, LawId law) {
+  return fnmatch(law_glob.c_str(), std::string(find_law(static_cast<std::uint8_t>(law))->name).c_str(), 0) == 0;
+}
+
 std::vector<const Law*> matching_laws(const std::string& law_glob) {
   std::vector<const Law*> laws;
+  bool any = false;
   for (const Law& law : all_laws()) {
+    if (!asks_for_law(law_glob, law.id)) continue;
+    any = true;
     const bool can_apply = law.id != LawId::twin || backend_in_use() == Backend::cuda;
-    if (can_apply && fnmatch(law_glob.c_str(), std::string(law.name).c_str(), 0) == 0) laws.push_back(&law);
+    if (can_apply && !law.of_run) laws.push_back(&law);
   }
-  if (laws.empty() && fnmatch(law_glob.c_str(), "twin", 0) == 0) {
+  if (laws.empty() && asks_for_law(law_glob, LawId::twin)) {
     throw std::invalid_argument("law twin compares with a GPU; add --backend cuda");
   }
-  if (laws.empty()) {
+  if (!any) {
     throw std::invalid_argument(fmt::format("no law matches '{}'; `lsecheck list laws` names them", law_glob));
   }
   return laws;
 }
 
 RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const std::vector<const Law*>& laws,
-                         Reference& reference, const std::function<void(LawId)>& beginning) {
+                         Reference& reference, const CaseHooks& hooks) {
   RunResults results;
   const auto begin_law = [&](LawId law) {
-    if (beginning) beginning(law);
+    if (hooks.beginning) hooks.beginning(law);
   };
   const CaseTensors tensors = bucketed(expand(spec));
   const std::string kernel(name_of(spec.kernel));
@@ -207,6 +205,7 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
         naming_case(LawId::accuracy, spec, [&] { return check_accuracy(tensors, reference, measured); });
     record(*find_law("accuracy"), outcome);
     if (measured) {
+      if (hooks.on_measured) hooks.on_measured(case_index, tensors, *measured);
       const StatKey key{kernel,
                         measured->variant.name,
                         std::string(name_of(spec.arch)),
@@ -243,6 +242,7 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
 
 RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<void(const RunProgress&)>& progress) {
   const std::vector<const Law*> laws = matching_laws(config.law_glob);
+  if (laws.empty()) return RunEnd::finished;
   const std::unique_ptr<CaseEvaluator> cases =
       config.isolation ? make_isolated_cases(config, laws) : make_threaded_cases(config, laws);
   const auto counts = [&](const Failure& failure) { return !config.known || !config.known(failure); };
@@ -255,7 +255,8 @@ RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<
     for (const RunResults& one : cases->evaluate(done.next_case, end)) batch.merge(one);
     std::size_t counted = 0;
     for (Failure& failure : batch.failures) {
-      if (counts(failure) && ++counted <= kShrunkPerBatch) failure = cases->shrink(failure);
+      if (counts(failure) && ++counted <= std::min(kShrunkPerBatch, std::size_t{config.max_failures}))
+        failure = cases->shrink(failure);
     }
     const std::uint64_t next = next_case_of(config.shard, end, config.cases);
     sink.commit(batch, next);

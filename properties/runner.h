@@ -18,6 +18,10 @@
 // from the config; jobs and time only decide how fast, and at which batch boundary, the fixed sequence stops.
 namespace lsecheck {
 
+// Receives every measurement of accuracy; called by all jobs at once.
+using MeasurementHook =
+    std::function<void(std::uint64_t case_index, const CaseTensors& tensors, const AccuracyMeasurement& measured)>;
+
 struct RunConfig {
   std::string profile;
   std::uint64_t seed = 0;
@@ -38,6 +42,7 @@ struct RunConfig {
   // for the CPU. nullopt: on threads of this process.
   std::optional<WorkerLimits> isolation;
   std::optional<std::chrono::steady_clock::duration> time;
+  MeasurementHook on_measured;  // not with isolation: the hook would hear nothing of what other processes measure
 };
 
 // A kernel that brings down so many of its processes is run no more: one that hangs costs the whole time limit every
@@ -52,15 +57,23 @@ struct RunProgress {
 
 enum class RunEnd : std::uint8_t { finished, out_of_time, too_many_failures };
 
-// Laws of law_glob that a case draws from besides accuracy; throws std::invalid_argument when a glob matches nothing.
+// Laws of law_glob that a case draws from, accuracy first; none where it matches laws of the whole run alone. Throws
+// std::invalid_argument when a glob matches nothing.
 std::vector<const Law*> matching_laws(const std::string& law_glob);
+// Whether the glob asks for that law.
+bool asks_for_law(const std::string& law_glob, LawId law);
 
 RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<void(const RunProgress&)>& progress);
 
-// What one case contributes; failures hold the case as drawn, not yet shrunk. `beginning`, where given, is told of
-// every law before it is checked.
+// Who is told of a case on its way; empty: nobody.
+struct CaseHooks {
+  std::function<void(LawId)> beginning;  // before every law
+  MeasurementHook on_measured;
+};
+
+// What one case contributes; failures hold the case as drawn, not yet shrunk.
 RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const std::vector<const Law*>& laws,
-                         Reference& reference, const std::function<void(LawId)>& beginning = {});
+                         Reference& reference, const CaseHooks& hooks = {});
 
 // The failure of a case of the run made small; its case file goes to config.failure_directory.
 Failure shrunk_failure(Failure failure, const RunConfig& config, Reference& reference);

@@ -132,7 +132,11 @@ TEST(Runner, TroubleWithTheDeviceNamesTheCase) {
 }
 
 TEST(Runner, LawPatterns) {
-  EXPECT_EQ(matching_laws("*").size(), all_laws().size() - 1) << "all but twin, which needs a GPU";
+  EXPECT_EQ(matching_laws("*").size(), all_laws().size() - 3)
+      << "all but twin, which needs a GPU, and the two laws of a whole run";
+  EXPECT_TRUE(matching_laws("frozen_*").empty());
+  EXPECT_TRUE(asks_for_law("frozen_*", LawId::frozen_digest));
+  EXPECT_FALSE(asks_for_law("frozen_*", LawId::distribution));
   EXPECT_THROW(matching_laws("twin"), std::invalid_argument);
   EXPECT_EQ(matching_laws("accuracy").size(), 1U);
   EXPECT_THROW(matching_laws("accurate"), std::invalid_argument);

@@ -26,8 +26,8 @@ class ThreadedCases final : public CaseEvaluator {
     const auto work = [&](std::size_t job) {
       try {
         for (std::uint64_t i = next++; i < end; i = next++) {
-          results[i - begin] =
-              evaluate_case(draw_spec(config_.seed, i, config_.limits), i, laws_, *references_[job], {});
+          results[i - begin] = evaluate_case(draw_spec(config_.seed, i, config_.limits), i, laws_, *references_[job],
+                                             {{}, config_.on_measured});
         }
       } catch (...) {
         const std::lock_guard lock(mutex);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "kernels/simt/block_runner.h"
+#include "kernels/simt/last_block.h"
 
 namespace lsecheck::simt {
 
@@ -33,7 +34,10 @@ std::optional<Fault> run(const Launch& launch, const std::function<void()>& body
   if (auto fault = check_limits(launch)) return fault;
   const std::uint64_t grid_blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   const std::uint64_t count = launch.only_blocks ? launch.only_blocks->size() : grid_blocks;
-  const auto block_at = [&](std::uint64_t i) { return launch.only_blocks ? (*launch.only_blocks)[i] : i; };
+  const auto block_at = [&](std::uint64_t i) {
+    const std::uint64_t block = launch.only_blocks ? (*launch.only_blocks)[i] : i;
+    return block >= kBlockFromTheEnd ? grid_blocks - 1 - (kLastBlock - block) : block;
+  };
 
   if (launch.jobs <= 1 || count == 1) {
     BlockRunner runner(launch, body);

@@ -1,13 +1,15 @@
 #include <gtest/gtest.h>
 
+#include "kernels/simt/sparse_buffer.h"
 #include "kernels/sm100/fa4_instances.h"
 #include "kernels/sm100/test_combine.h"
-#include "kernels/sm100/test_sparse_buffer.h"
 
 // The largest grid there is, in memory that exists only where it is touched: every index beyond 32 bits, and a count of
 // row-heads (a prime) that is a multiple of nothing.
 namespace lsecheck::sm100 {
 namespace {
+
+using simt::SparseBuffer;
 
 class Fa4IndexWidth : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(VectorAndScalarDepths, Fa4IndexWidth, ::testing::Values(64, 72));

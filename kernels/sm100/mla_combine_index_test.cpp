@@ -1,14 +1,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/simt/sparse_buffer.h"
 #include "kernels/sm100/mla_launch.h"
 #include "kernels/sm100/test_mla.h"
-#include "kernels/sm100/test_sparse_buffer.h"
 
 // Grids at the limits of each axis, in memory that exists only where it is touched: the first and the last row-head of
 // workspaces far beyond 2^32 elements.
 namespace lsecheck::sm100 {
 namespace {
+
+using simt::SparseBuffer;
 
 using ::testing::Each;
 

@@ -7,7 +7,7 @@
 
 // Memory of any size that exists only where it is touched, zeros elsewhere: for index widths no real buffer would
 // reach.
-namespace lsecheck::sm100 {
+namespace lsecheck::simt {
 
 class SparseBuffer {
  public:
@@ -32,4 +32,4 @@ class SparseBuffer {
   void* data_;
 };
 
-}  // namespace lsecheck::sm100
+}  // namespace lsecheck::simt

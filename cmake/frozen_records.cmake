@@ -1,0 +1,11 @@
+# What the laws of a whole run compare with (properties/frozen/*.txt) as text in the program.
+function(lsecheck_record file variable)
+  set(path ${CMAKE_SOURCE_DIR}/properties/frozen/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  file(READ ${path} text)
+  set(${variable} "${text}" PARENT_SCOPE)
+endfunction()
+lsecheck_record(cpu.txt FROZEN_TEXT)
+lsecheck_record(distribution.txt DISTRIBUTION_TEXT)
+configure_file(${CMAKE_SOURCE_DIR}/cmake/frozen_records.cpp.in ${CMAKE_BINARY_DIR}/generated/frozen_records.cpp @ONLY)
+target_sources(lsecheck_properties PRIVATE ${CMAKE_BINARY_DIR}/generated/frozen_records.cpp)
