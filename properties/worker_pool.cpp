@@ -17,6 +17,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <new>
 #include <optional>
 #include <set>
@@ -192,85 +193,114 @@ WorkerPool::Worker* WorkerPool::idle_worker(std::size_t group, std::size_t most)
   return workers_.emplace_back(start(group)).get();
 }
 
-std::vector<WorkerAnswer> WorkerPool::run(const std::vector<WorkerTask>& tasks, unsigned give_up) {
-  std::vector<WorkerAnswer> answers(tasks.size());
-  std::vector<std::size_t> waiting(tasks.size());
-  for (std::size_t i = 0; i < tasks.size(); ++i) waiting[i] = i;
-  std::size_t groups = 0;
-  for (const WorkerTask& task : tasks) groups = std::max(groups, task.group + 1);
-  std::vector<unsigned> deaths(groups, 0);
-  // Where there are more jobs than groups with tasks, a group gets several workers.
-  std::set<std::size_t> with_tasks;
-  for (const WorkerTask& task : tasks) with_tasks.insert(task.group);
-  const std::size_t most = tasks.empty() ? 1 : (jobs_ + with_tasks.size() - 1) / with_tasks.size();
-  std::size_t busy = 0;
+// One call of run().
+class WorkerPool::Batch {
+ public:
+  Batch(WorkerPool& pool, const std::vector<WorkerTask>& tasks, unsigned give_up)
+      : pool_(pool), tasks_(tasks), give_up_(give_up), answers_(tasks.size()), waiting_(tasks.size()) {
+    std::set<std::size_t> with_tasks;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      waiting_[i] = i;
+      with_tasks.insert(tasks[i].group);
+    }
+    // Where there are more jobs than groups with tasks, a group gets several workers.
+    if (!tasks.empty()) workers_of_group_ = (pool.jobs_ + with_tasks.size() - 1) / with_tasks.size();
+  }
 
-  const auto begin_task = [&](std::size_t i) {
-    Worker* const worker = idle_worker(tasks[i].group, most);
-    if (worker == nullptr) return false;
-    std::atomic_ref(*worker->mark).store(0);
-    worker->task = i;
-    worker->deadline = Clock::now() + tasks[i].patience * limits_.task_time;
-    // A worker that is already gone shows when its reply is waited for.
-    static_cast<void>(write_message(worker->channel, tasks[i].request));
-    ++busy;
-    return true;
-  };
-  const auto lose = [&](const std::unique_ptr<Worker>& worker, std::string death) {
-    answers[*worker->task].death = std::move(death);
-    answers[*worker->task].mark = std::atomic_ref(*worker->mark).load();
-    ++deaths[worker->group];
-    --busy;
-  };
+  std::vector<WorkerAnswer> run() {
+    while (busy_ > 0 || !waiting_.empty()) {
+      begin_tasks();
+      if (busy_ > 0) take_answers();
+    }
+    return std::move(answers_);
+  }
 
-  while (busy > 0 || !waiting.empty()) {
-    std::vector<bool> held(groups, false);
-    std::erase_if(waiting, [&](std::size_t i) {
-      const std::size_t group = tasks[i].group;
-      if (deaths[group] >= give_up) return true;
-      if (busy >= jobs_ || held[group]) return false;
-      const bool begun = begin_task(i);
-      held[group] = !begun;
-      return begun;
+ private:
+  void begin_tasks() {
+    std::set<std::size_t> without_idle_worker;
+    std::erase_if(waiting_, [&](std::size_t i) {
+      const std::size_t group = tasks_[i].group;
+      if (deaths_[group] >= give_up_) return true;
+      if (busy_ >= pool_.jobs_ || without_idle_worker.contains(group)) return false;
+      Worker* const worker = pool_.idle_worker(group, workers_of_group_);
+      if (worker == nullptr) {
+        without_idle_worker.insert(group);
+        return false;
+      }
+      begin(*worker, i);
+      return true;
     });
-    if (busy == 0) continue;
+  }
 
+  void begin(Worker& worker, std::size_t i) {
+    std::atomic_ref(*worker.mark).store(0);
+    worker.task = i;
+    worker.deadline = Clock::now() + time_of(tasks_[i]);
+    // A worker that is already gone shows when its reply is waited for.
+    static_cast<void>(write_message(worker.channel, tasks_[i].request));
+    ++busy_;
+  }
+
+  // Waits for the first reply, death or deadline.
+  void take_answers() {
     std::vector<pollfd> watched;
-    std::vector<std::size_t> of_worker;
+    std::vector<Worker*> workers;
     Clock::time_point first = Clock::time_point::max();
-    for (std::size_t w = 0; w < workers_.size(); ++w) {
-      if (!workers_[w]->task) continue;
-      watched.push_back({workers_[w]->channel, POLLIN, 0});
-      of_worker.push_back(w);
-      first = std::min(first, workers_[w]->deadline);
+    for (const auto& worker : pool_.workers_) {
+      if (!worker->task) continue;
+      watched.push_back({worker->channel, POLLIN, 0});
+      workers.push_back(worker.get());
+      first = std::min(first, worker->deadline);
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(first - Clock::now()).count() + 1;
     const int timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
     if (::poll(watched.data(), watched.size(), timeout) < 0 && errno != EINTR) fail("cannot wait for worker processes");
-
     for (std::size_t i = 0; i < watched.size(); ++i) {
-      std::unique_ptr<Worker>& worker = workers_[of_worker[i]];
       if (watched[i].revents != 0) {
-        const auto message = read_message(worker->channel);
-        if (!message || message->empty()) {
-          lose(worker, death_of(worker->end(), limits_));
-          worker = nullptr;
-          continue;
-        }
-        if (message->front() == static_cast<char>(ReplyKind::error)) throw std::runtime_error(message->substr(1));
-        answers[*worker->task].reply = message->substr(1);
-        worker->task.reset();
-        --busy;
-      } else if (Clock::now() >= worker->deadline) {
-        worker->end();
-        const auto seconds = std::chrono::duration<double>(tasks[*worker->task].patience * limits_.task_time).count();
-        lose(worker, fmt::format("did not end within {} s", seconds));
-        worker = nullptr;
+        take_reply(*workers[i]);
+      } else if (Clock::now() >= workers[i]->deadline) {
+        workers[i]->end();
+        const std::chrono::duration<double> time = time_of(tasks_[*workers[i]->task]);
+        lose(*workers[i], fmt::format("did not end within {} s", time.count()));
       }
     }
-    std::erase(workers_, nullptr);
+    std::erase_if(pool_.workers_, [](const auto& worker) { return worker->process < 0; });
   }
-  return answers;
+
+  void take_reply(Worker& worker) {
+    const auto message = read_message(worker.channel);
+    if (!message || message->empty()) {
+      const int status = worker.end();
+      return lose(worker, death_of(status, pool_.limits_));
+    }
+    if (message->front() == static_cast<char>(ReplyKind::error)) throw std::runtime_error(message->substr(1));
+    answers_[*worker.task].reply = message->substr(1);
+    worker.task.reset();
+    --busy_;
+  }
+
+  // The worker has ended.
+  void lose(const Worker& worker, std::string death) {
+    answers_[*worker.task].death = std::move(death);
+    answers_[*worker.task].mark = std::atomic_ref(*worker.mark).load();
+    ++deaths_[worker.group];
+    --busy_;
+  }
+
+  std::chrono::milliseconds time_of(const WorkerTask& task) const { return task.patience * pool_.limits_.task_time; }
+
+  WorkerPool& pool_;
+  const std::vector<WorkerTask>& tasks_;
+  unsigned give_up_;
+  std::vector<WorkerAnswer> answers_;
+  std::vector<std::size_t> waiting_;  // indices of tasks, in their order
+  std::map<std::size_t, unsigned> deaths_;
+  std::size_t workers_of_group_ = 1;
+  std::size_t busy_ = 0;
+};
+
+std::vector<WorkerAnswer> WorkerPool::run(const std::vector<WorkerTask>& tasks, unsigned give_up) {
+  return Batch(*this, tasks, give_up).run();
 }
 
 }  // namespace lsecheck

@@ -50,6 +50,7 @@ class WorkerPool {
 
  private:
   struct Worker;
+  class Batch;
 
   Worker* idle_worker(std::size_t group, std::size_t most);
   std::unique_ptr<Worker> start(std::size_t group);

@@ -78,7 +78,7 @@ BlockRunner::~BlockRunner() {
   aborting_ = true;
   for (unsigned slot = 0; slot < threads_; ++slot) {
     switch_to(slot);  // returns from its loop
-    fiber_sanitizer::destroyed(stacks_[slot]);
+    fiber_sanitizer::ended(stacks_[slot], stacks_[threads_]);
   }
 }
 
