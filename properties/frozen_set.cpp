@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "kernels/sfu/splitmix64.h"
 #include "properties/case_draw.h"
 #include "properties/case_expand.h"
+#include "properties/case_limits.h"
 #include "properties/grade_case.h"
 #include "properties/laws.h"
 #include "properties/run_case.h"
@@ -22,6 +24,45 @@ namespace {
 // for each rung besides.
 constexpr std::uint64_t kFrozenCases = 80;
 constexpr std::uint64_t kFrozenCasesWithRungs = 240;
+
+// Terms (rows * P * D) of one of the f32 cases below.
+constexpr std::uint64_t kTerms = std::uint64_t{1} << 18;
+
+// Of the counts that a kernel can be launched with: about this many, evenly over them.
+constexpr std::size_t kCounts = 4;
+
+// Output in f32, many rows, nothing empty: the last bit of a sum, which a cast to 16 bits hides, and which among the
+// sums of some partitions only now and then reaches the output.
+std::vector<CaseSpec> cases_of_last_bits(KernelId kernel) {
+  const CombineKernel& registered = *registered_kernel(kernel);
+  CaseSpec spec;
+  spec.kernel = kernel;
+  spec.out = spec.partial = DType::f32;
+  spec.exponent = registered.exponent_forms().front();
+  spec.mass = registered.takes_masses() ? MassRegime::near_one : MassRegime::unit;
+  spec.seed = kFrozenSeed;
+  std::map<int, int> depth_of_count;  // the smallest it is compiled for
+  for (const int depth : registered.depths()) {
+    spec.ov_depth = static_cast<std::uint16_t>(depth);
+    for (const int count : launchable_counts(spec)) depth_of_count.try_emplace(count, depth);
+  }
+  std::vector<CaseSpec> cases;
+  std::size_t index = 0;
+  for (const auto& [count, depth] : depth_of_count) {
+    const bool chosen = index * kCounts / depth_of_count.size() != (index + 1) * kCounts / depth_of_count.size();
+    ++index;
+    if (!chosen) continue;
+    spec.num_partitions = static_cast<std::uint16_t>(count);
+    spec.ov_depth = static_cast<std::uint16_t>(depth);
+    const std::uint64_t terms = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(depth);
+    spec.rows = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kTerms / terms, 4, 128));
+    for (const LseRegime regime : {LseRegime::narrow, LseRegime::dominant, LseRegime::ties}) {
+      spec.lse = regime;
+      cases.push_back(spec);
+    }
+  }
+  return cases;
+}
 
 std::uint64_t digest_of(std::uint64_t digest, const KernelRun& run) {
   const auto mix = [&](std::uint64_t word) { digest = sfu::splitmix64(digest ^ sfu::splitmix64(word)); };
@@ -57,6 +98,8 @@ std::vector<CaseSpec> frozen_cases(KernelId kernel) {
   for (std::uint64_t i = 0; i < (rungs ? kFrozenCasesWithRungs : kFrozenCases); ++i) {
     cases.push_back(draw_spec(kFrozenSeed, i, limits));
   }
+  const std::vector<CaseSpec> last_bits = cases_of_last_bits(kernel);
+  cases.insert(cases.end(), last_bits.begin(), last_bits.end());
   return cases;
 }
 

@@ -10,9 +10,9 @@
 #include "properties/case_spec.h"
 #include "reference/reference_kind.h"
 
-// The frozen cases: a fixed part of a fixed sequence of every kernel, run by every variant of its shape on the CPU with
-// sfu h200. A hash of all output bits is kept in properties/frozen/*.txt, so that whoever changes a bit on purpose
-// shows it in a diff, and whoever does so unawares is told.
+// The frozen cases: a fixed part of a fixed sequence of every kernel and cases of many rows in f32, run by every
+// variant of its shape on the CPU with sfu h200. A hash of all output bits is kept in properties/frozen/*.txt, so that
+// whoever changes a bit on purpose shows it in a diff, and whoever does so unawares is told.
 namespace lsecheck {
 
 inline constexpr std::uint64_t kFrozenSeed = 20261130;

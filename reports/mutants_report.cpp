@@ -67,7 +67,7 @@ std::string mutants_markdown(const MutantsReport& report) {
       "{} mutants: {} killed, {} survived, {} would not build, {} do not apply. Profile {}.\n\n"
       "Cases: up to the first that failed, or all that were run where a law of the whole run found the mutant. "
       "Detectors: of the cases run, at most the first {}, those that the check flags with the mutant and lets pass "
-      "without it.\n\n",
+      "without it; a kernel that the executor stops leaves it nothing to look at.\n\n",
       report.mutants.size(), report.count(MutantOutcome::killed), report.count(MutantOutcome::survived),
       report.count(MutantOutcome::would_not_build), report.count(MutantOutcome::does_not_apply), report.profile,
       report.cases);
