@@ -111,6 +111,15 @@ std::vector<const Law*> law_rotation(const std::vector<const Law*>& laws) {
   return rotation;
 }
 
+// The outcome of the accuracy law, and which step of the kernel contributes how much to the worst error.
+std::string explained_message(const CaseTensors& tensors, Reference& reference) {
+  std::optional<AccuracyMeasurement> measured;
+  const LawOutcome outcome = check_accuracy(tensors, reference, measured);
+  const auto worst = measured ? explain_violation(tensors, *measured) : std::nullopt;
+  const std::string shares = worst ? share_lines(*worst) : "";
+  return shares.empty() ? outcome.message : outcome.message + "\n" + shares;
+}
+
 }  // namespace
 
 std::string failure_file(const std::string& directory, const Failure& failure) {
