@@ -21,7 +21,7 @@ using simt::SparseBuffer;
 constexpr std::uint64_t kIndexes32 = std::uint64_t{1} << 32;
 constexpr std::uint64_t kMostBlocks = 0x7fffffff;
 constexpr std::uint32_t kPrimeRows = 65521;  // below 65536, for kernels that have rows on a grid axis of that length
-constexpr std::uint64_t kBlocksOfARow = 4;  // at most: 512 elements, one a lane, in blocks of 4 warps
+constexpr std::uint64_t kBlocksOfARow = 4;   // at most: 512 elements, one a lane, in blocks of 4 warps
 
 // The small case's shape with its row-heads far apart; heads stay where each has a sink.
 std::optional<CombineShape> enlarged(const CaseTensors& small) {
