@@ -9,11 +9,13 @@
 // reach.
 namespace lsecheck::simt {
 
+// Shared, although nobody else sees it: a process's limit of private memory (RLIMIT_DATA) must not count what is
+// mapped here and never touched.
 class SparseBuffer {
  public:
   explicit SparseBuffer(std::size_t bytes)
       : bytes_(bytes),
-        data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+        data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
   ~SparseBuffer() {
     if (mapped()) munmap(data_, bytes_);
   }
