@@ -37,7 +37,7 @@ void add_case_run_options(CLI::App& command, CaseRunOptions& options);
 // What a profile covers, for --help.
 inline constexpr const char* kProfileHelp =
     "profiles:\n"
-    "  smoke    20000 cases, about a minute: every kernel, every class of case and every law some thousand times\n"
+    "  smoke    20000 cases, a minute and a half: every kernel, every class of case and every law some thousand times\n"
     "  nightly  200000 cases: the rare combinations of shape, regime and law\n"
     "  soak     100000000 cases: a sequence that --time ends, for days of looking";
 
