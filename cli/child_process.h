@@ -1,10 +1,13 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
-// Other programs, run and waited for.
+// Other programs, started and waited for.
 namespace lsecheck::cli {
 
 struct ChildEnd {
@@ -16,8 +19,21 @@ struct ChildEnd {
   std::string text() const;  // "exit code 2", "signal 11", "no end within its time limit"
 };
 
-// Runs argv[0], found through PATH, with both of its output streams in `log`. Throws std::runtime_error where it cannot
-// be started.
+struct ChildStart {
+  std::vector<std::string> argv;         // argv[0] is found through PATH
+  std::string log;                       // takes both of its output streams
+  std::vector<std::string> environment;  // "NAME=value"; empty: this process's
+  bool own_group = false;                // a process group of its own: what it starts can be ended with it
+};
+
+// Throws std::runtime_error where it cannot be started.
+pid_t start_child(const ChildStart& start);
+
+// A child that is still there at the limit is killed, with its group: it must have one of its own. Throws
+// std::runtime_error where the child was not found.
+ChildEnd wait_for_child(pid_t child, std::optional<std::chrono::seconds> limit);
+
+// Both, in a group of its own.
 ChildEnd run_child(const std::vector<std::string>& argv, const std::string& log, std::chrono::seconds limit);
 
 }  // namespace lsecheck::cli

@@ -230,6 +230,12 @@ constexpr CommandLine kCommandLines[] = {
      "nightly --cases 64 --devices 1 --seed 3 --out n >/dev/null 2>&1; lsecheck nightly --cases 64 --devices 1 --seed "
      "3 --resume --out n",
      0, "^CLEAN"},
+    {"NightlyOnProcessesIsRefusedOnce", "nightly --devices 2 --cases 64 --memory 1K --out n", 2, "^$",
+     "--memory: case"},
+    {"NightlyOnProcessesThatCannotStore",
+     "nightly --devices 1 --cases 64 --seed 1 --out n >/dev/null 2>&1; printf garbage >n/shard-1/run.db; lsecheck "
+     "nightly --devices 1 --cases 64 --seed 1 --resume --out n 2>&1; code=$?; test $code -ne 0",
+     0, "shard 1 ended with exit code 2: see n/shard-1.log"},
     {"NightlyOnNoProcess", "nightly --devices 0", 2, "^$", "--devices: '0': with --backend cpu a number of processes"},
     {"NightlyOnAllWithoutGpus", "nightly --devices all", 2, "^$", "--devices: 'all': with --backend cpu a number"},
     {"NightlyShardOnDevices", "nightly --devices 2 --shard 1/2", 2, "^$", "--devices: shards the night itself"},

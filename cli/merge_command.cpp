@@ -8,8 +8,6 @@
 
 #include "cli/commands.h"
 #include "reports/merge_shards.h"
-#include "reports/read_run.h"
-#include "reports/result_store.h"
 #include "reports/run_summary.h"
 
 namespace lsecheck::cli {
@@ -21,13 +19,8 @@ struct MergeOptions {
 };
 
 void merge(const MergeOptions& options) {
-  std::vector<NamedRun> shards;
-  for (const std::string& file : options.files) shards.push_back({file, read_run(file)});
-  const StoredRun merged = merge_shards(shards);
-  ResultStore store = ResultStore::create(options.into, merged.context);
-  store.commit(merged.results, merged.next_case_index);
-  if (merged.finished) store.finish();
-  fmt::print("{}: {} shards, {}\n", verdict_word(merged), shards.size(), verdict_basis(merged));
+  const StoredRun merged = merge_shards_into(options.into, options.files);
+  fmt::print("{}: {} shards, {}\n", verdict_word(merged), options.files.size(), verdict_basis(merged));
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "cli/coverage_gaps.h"
 #include "cli/cuda_device.h"
 #include "cli/exit_codes.h"
-#include "cli/quantities.h"
 #include "cli/run_execution.h"
 #include "cli/run_options.h"
 #include "cli/shard_choice.h"
@@ -30,9 +29,7 @@
 #include "reports/merge_shards.h"
 #include "reports/night_history.h"
 #include "reports/read_run.h"
-#include "reports/result_store.h"
 #include "reports/run_summary.h"
-#include "reports/terminal_report.h"
 
 namespace lsecheck::cli {
 namespace {
@@ -62,7 +59,7 @@ std::vector<std::string> old_failures(const std::string& folder) {
   }
 }
 
-// The nights in the sub-folders of `folder`, by name, and this one last. One that cannot be read is named and left out:
+// The nights in the sub-folders of `folder`, by name, without this one. One that cannot be read is named and left out:
 // a damaged night must not cost this one's reports.
 std::vector<Night> nights_in(const std::string& folder, const std::string& own_store) {
   std::vector<Night> nights;
@@ -98,11 +95,7 @@ void show(const StoredRun& run, const NightlyOptions& options) {
   std::vector<Night> nights = nights_in(options.history, options.out + "/run.db");
   nights.push_back(night_of(run, options.out + "/run.db"));
   write_reports(run, nights, options.out);
-  TerminalOptions shown;
-  shown.not_covered = coverage_gaps(run);
-  shown.colour = standard_output_wants_colour();
-  const std::string text = terminal_report(run, shown);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print_terminal_report(run);
   fmt::print("Reports: {}/report.html, report.md, junit.xml, results.json, run.db\n", options.out);
 }
 
@@ -122,19 +115,16 @@ unsigned process_count(const std::string& devices, const std::string& backend) {
       "--devices", fmt::format("'{}' is neither 'all' nor a number up to the {} visible GPUs", devices, visible));
 }
 
-// The shards' stores as one run. The merged store is made anew: a resumed night has one already.
-StoredRun merged_run(const NightlyOptions& options, unsigned count) {
-  std::vector<NamedRun> shards;
-  for (unsigned i = 0; i < count; ++i) {
-    const std::string file = shard_folder(options.out, i) + "/run.db";
-    shards.push_back({file, read_run(file)});
+// The ends that are not a verdict, told; the exit code of the worst, kClean where there is none.
+int told_troubles(const std::vector<ChildEnd>& ends, const std::string& out) {
+  int worst = kClean;
+  for (unsigned i = 0; i < ends.size(); ++i) {
+    const int code = ends[i].exit_code;
+    if (code == kClean || code == kFailed) continue;
+    fmt::print(stderr, "lsecheck: shard {} ended with {}: see {}.log\n", i + 1, ends[i].text(), shard_folder(out, i));
+    worst = std::max(worst, code == kUsage ? kUsage : kEnvironment);
   }
-  const StoredRun run = merge_shards(shards);
-  std::filesystem::remove(options.out + "/run.db");
-  ResultStore store = ResultStore::create(options.out + "/run.db", run.context);
-  store.commit(run.results, run.next_case_index);
-  if (run.finished) store.finish();
-  return run;
+  return worst;
 }
 
 void nightly_on_devices(const NightlyOptions& options, const CLI::App& command) {
@@ -147,29 +137,27 @@ void nightly_on_devices(const NightlyOptions& options, const CLI::App& command) 
     throw FileError(FileErrorKind::unreadable, shard_folder(options.out, 0) + "/run.db",
                     "exists already; add --resume, or choose another --out");
   }
+  // What this refuses every shard would refuse; and the seed is resolved once: processes that start on both
+  // sides of midnight must draw from one sequence.
+  const std::uint64_t seed = prepare_run(options.cases, options.out + "/failures").config.seed;
   create_folder(options.out);
-  // Resolved once: processes that start on both sides of midnight must draw from one sequence.
   ShardProcesses processes{given_arguments(command, {"--devices", "--out", "--resume", "--history", "--seed"}), count,
                            options.cases.backend == "cuda", options.out};
-  const auto seed = parse_seed(options.cases.seed);
-  if (!seed)
-    throw CLI::ValidationError("--seed", fmt::format("'{}' is not a number below 2^64 or 'date'", options.cases.seed));
-  processes.arguments.insert(processes.arguments.end(), {"--seed", std::to_string(*seed)});
-  fmt::print(stderr, "lsecheck: {} processes, seed {}; what each prints is in {}/shard-*.log\n", count, *seed,
+  processes.arguments.insert(processes.arguments.end(), {"--seed", std::to_string(seed)});
+  fmt::print(stderr, "lsecheck: {} processes, seed {}; what each prints is in {}/shard-*.log\n", count, seed,
              options.out);
-  const std::vector<int> codes = run_shard_processes(processes);
-  int worst = kClean;
-  for (unsigned i = 0; i < count; ++i) {
-    if (codes[i] == kClean || codes[i] == kFailed) continue;
-    fmt::print(stderr, "lsecheck: shard {} ended with exit code {}: see {}.log\n", i + 1, codes[i],
-               shard_folder(options.out, i));
-    worst = codes[i] == kUsage ? kUsage : kEnvironment;
-  }
-  if (worst == kUsage) throw ExitWith{kUsage};  // no shard has begun
-  StoredRun run = merged_run(options, count);
+  const int trouble = told_troubles(run_shard_processes(processes), options.out);
+  std::vector<std::string> stores;
+  for (unsigned i = 0; i < count; ++i) stores.push_back(shard_folder(options.out, i) + "/run.db");
+  // What the shards stored stays where it is; without all of their stores there is no merge.
+  const auto missing = [](const std::string& store) { return !std::filesystem::exists(store); };
+  if (std::any_of(stores.begin(), stores.end(), missing)) throw ExitWith{trouble};
+  // Made anew: a resumed night has a merged store already.
+  std::filesystem::remove(options.out + "/run.db");
+  StoredRun run = merge_shards_into(options.out + "/run.db", stores);
   waivers.judge(run);
   show(run, options);
-  if (worst != kClean) throw ExitWith{worst};
+  if (trouble != kClean) throw ExitWith{trouble};
   if (verdict_of(run) == Verdict::failed) throw ExitWith{kFailed};
 }
 
@@ -177,9 +165,9 @@ void nightly(NightlyOptions options, const CLI::App& command) {
   if (!options.history.empty() && !std::filesystem::is_directory(options.history)) {
     throw CLI::ValidationError("--history", fmt::format("there is no folder '{}'", options.history));
   }
-  if (!options.devices.empty()) return nightly_on_devices(options, command);
   // With a time budget alone, time ends the sequence and not its length.
   options.cases.profile = !options.cases.time.empty() && options.cases.cases == 0 ? "soak" : "nightly";
+  if (!options.devices.empty()) return nightly_on_devices(options, command);
   const std::vector<std::string> files = old_failures(options.failures);
   const Waivers waivers = load_waivers(options.waivers);
   PreparedRun prepared = prepare_run(options.cases, options.out + "/failures");

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/coverage_gaps.h"
 #include "cli/cuda_device.h"
 #include "cli/exit_codes.h"
 #include "cli/run_execution.h"
@@ -22,7 +21,6 @@
 #include "reports/json_report.h"
 #include "reports/junit_report.h"
 #include "reports/run_summary.h"
-#include "reports/terminal_report.h"
 
 namespace lsecheck::cli {
 namespace {
@@ -76,11 +74,7 @@ void run(const RunCommandOptions& options) {
   }
   ExecutedRun done = execute_run(prepared, options.store, {});
   waivers.judge(done.run);
-  TerminalOptions shown;
-  shown.not_covered = coverage_gaps(done.run);
-  shown.colour = standard_output_wants_colour();
-  const std::string text = terminal_report(done.run, shown);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print_terminal_report(done.run);
   if (!options.json.empty()) write_file_atomically(options.json, results_text(done.run));
   if (!options.detectors.empty()) write_file_atomically(options.detectors, detectors_text(detectors));
   if (!options.junit.empty()) write_file_atomically(options.junit, junit_report(done.run));

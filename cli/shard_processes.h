@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/child_process.h"
+
 // One command as several processes of this program, each with a shard of the cases.
 namespace lsecheck::cli {
 
@@ -20,8 +22,7 @@ std::vector<std::string> given_arguments(const CLI::App& command, const std::vec
 // The folder of shard `index`.
 std::string shard_folder(const std::string& out, unsigned index);
 
-// Starts them all, waits for all, and returns their exit codes; 128 + n for one that signal n ended. Throws FileError
-// where a process cannot be started.
-std::vector<int> run_shard_processes(const ShardProcesses& processes);
+// Starts them all and waits for all. Throws std::runtime_error where one cannot be started.
+std::vector<ChildEnd> run_shard_processes(const ShardProcesses& processes);
 
 }  // namespace lsecheck::cli

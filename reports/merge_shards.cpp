@@ -7,6 +7,8 @@
 
 #include "properties/shard.h"
 #include "reports/context_fields.h"
+#include "reports/read_run.h"
+#include "reports/result_store.h"
 #include "reports/store_error.h"
 
 namespace lsecheck {
@@ -73,6 +75,16 @@ StoredRun merge_shards(const std::vector<NamedRun>& shards) {
     merged.finished = false;
     merged.next_case_index = std::min(merged.next_case_index, shard->run.next_case_index);
   }
+  return merged;
+}
+
+StoredRun merge_shards_into(const std::string& into, const std::vector<std::string>& files) {
+  std::vector<NamedRun> shards;
+  for (const std::string& file : files) shards.push_back({file, read_run(file)});
+  StoredRun merged = merge_shards(shards);
+  ResultStore store = ResultStore::create(into, merged.context);
+  store.commit(merged.results, merged.next_case_index);
+  if (merged.finished) store.finish();
   return merged;
 }
 

@@ -17,4 +17,7 @@ struct NamedRun {
 // (unreadable): runs of different options or builds, a shard given twice, or one missing.
 StoredRun merge_shards(const std::vector<NamedRun>& shards);
 
+// The same of stores or results JSON, kept in the store `into`, which must not exist yet.
+StoredRun merge_shards_into(const std::string& into, const std::vector<std::string>& files);
+
 }  // namespace lsecheck
