@@ -123,8 +123,7 @@ void add_certify_command(CLI::App& app) {
   command->add_option("-P,--partitions", plan.sequence.num_partitions, "partitions of a row")->capture_default_str();
   command->add_option("-D,--depth", plan.sequence.ov_depth, "elements of a row")->capture_default_str();
   command->add_option("--jobs", options->jobs, "threads on the cpu; results do not depend on it")
-      ->check(CLI::Range(1U, 1024U))
-      ->capture_default_str();
+      ->check(CLI::Range(1U, 1024U));
   add_device_timeout_option(*command, options->device_timeout);
   command->footer(
       "An element is certified when an enclosure of its exact value in double arithmetic puts it within the bound of\n"

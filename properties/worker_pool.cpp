@@ -20,7 +20,6 @@
 #include <map>
 #include <new>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -184,16 +183,12 @@ std::unique_ptr<WorkerPool::Worker> WorkerPool::start(std::size_t group) {
   return worker;
 }
 
-// nullptr: all of the group's are busy.
-WorkerPool::Worker* WorkerPool::idle_worker(std::size_t group, std::size_t most) {
-  std::size_t of_group = 0;
+// Started where all of the group's are busy. At most `jobs` of a group, for no more tasks run at once.
+WorkerPool::Worker& WorkerPool::idle_worker(std::size_t group) {
   for (const auto& worker : workers_) {
-    if (worker->group != group) continue;
-    if (!worker->task) return worker.get();
-    ++of_group;
+    if (worker->group == group && !worker->task) return *worker;
   }
-  if (of_group >= most) return nullptr;
-  return workers_.emplace_back(start(group)).get();
+  return *workers_.emplace_back(start(group));
 }
 
 // One call of run().
@@ -201,13 +196,7 @@ class WorkerPool::Batch {
  public:
   Batch(WorkerPool& pool, const std::vector<WorkerTask>& tasks, unsigned give_up)
       : pool_(pool), tasks_(tasks), give_up_(give_up), answers_(tasks.size()), waiting_(tasks.size()) {
-    std::set<std::size_t> with_tasks;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      waiting_[i] = i;
-      with_tasks.insert(tasks[i].group);
-    }
-    // Where there are more jobs than groups with tasks, a group gets several workers.
-    if (!tasks.empty()) workers_of_group_ = (pool.jobs_ + with_tasks.size() - 1) / with_tasks.size();
+    for (std::size_t i = 0; i < tasks.size(); ++i) waiting_[i] = i;
   }
 
   std::vector<WorkerAnswer> run() {
@@ -220,17 +209,11 @@ class WorkerPool::Batch {
 
  private:
   void begin_tasks() {
-    std::set<std::size_t> without_idle_worker;
     std::erase_if(waiting_, [&](std::size_t i) {
       const std::size_t group = tasks_[i].group;
       if (deaths_[group] >= give_up_) return true;
-      if (busy_ >= pool_.jobs_ || without_idle_worker.contains(group)) return false;
-      Worker* const worker = pool_.idle_worker(group, workers_of_group_);
-      if (worker == nullptr) {
-        without_idle_worker.insert(group);
-        return false;
-      }
-      begin(*worker, i);
+      if (busy_ >= pool_.jobs_) return false;
+      begin(pool_.idle_worker(group), i);
       return true;
     });
   }
@@ -298,7 +281,6 @@ class WorkerPool::Batch {
   std::vector<WorkerAnswer> answers_;
   std::vector<std::size_t> waiting_;  // indices of tasks, in their order
   std::map<std::size_t, unsigned> deaths_;
-  std::size_t workers_of_group_ = 1;
   std::size_t busy_ = 0;
 };
 

@@ -52,7 +52,7 @@ class WorkerPool {
   struct Worker;
   class Batch;
 
-  Worker* idle_worker(std::size_t group, std::size_t most);
+  Worker& idle_worker(std::size_t group);
   std::unique_ptr<Worker> start(std::size_t group);
   [[noreturn]] void serve(int channel, std::uint32_t* mark);
 
