@@ -43,6 +43,7 @@ using FlaggedCases = std::array<std::vector<std::uint64_t>, kDetectorCount>;
 // One run of the program in the tree.
 struct ProgramRun {
   ChildEnd end;
+  double seconds = 0;
   std::optional<StoredRun> results;  // none where the program did not come to its end
 };
 
@@ -69,12 +70,19 @@ class Programs {
                                   "--json",       json,  "--failures", tree_.file("failures")};
     argv.insert(argv.end(), more.begin(), more.end());
     ProgramRun done;
+    const auto start = std::chrono::steady_clock::now();
     done.end = run_child(argv, tree_.file("run.log"), kRunLimit);
+    done.seconds = seconds_since(start);
     if (done.end.exit_code != kClean && done.end.exit_code != kFailed) return done;
     done.results = parse_results(read_whole_text(json), json);
     return done;
   }
-  ProgramRun run_mutant(const std::vector<std::string>& more) const { return run(tree_.program(), more); }
+  // The time goes to the result.
+  ProgramRun run_mutant(const std::vector<std::string>& more, MutantResult& result) const {
+    ProgramRun done = run(tree_.program(), more);
+    result.seconds += done.seconds;
+    return done;
+  }
 
   // The first cases of these kernels, with the detectors beside them.
   ProgramRun first_look(const std::string& program, const std::string& kernels, FlaggedCases& flagged) const {
@@ -150,11 +158,12 @@ std::set<std::string> failing_kernels(const ProgramRun& run) {
 // other bits, and whose first cases to look at: a kernel sees the same cases alone and among others. They are the last
 // to take the credit. What no law has found by then meets the whole profile.
 void hold_laws_against(Programs& programs, const MutantTree& tree, MutantResult& result) {
-  const ProgramRun digests = programs.run_mutant({"--law", "frozen_digest"});
+  const ProgramRun digests = programs.run_mutant({"--law", "frozen_digest"}, result);
   const std::set<std::string> changed = failing_kernels(digests);
   const std::string kernels = changed.size() == 1 ? *changed.begin() : "*";
   FlaggedCases flagged;
   const ProgramRun look = programs.first_look(tree.program(), kernels, flagged);
+  result.seconds += look.seconds;
   const bool found = kills(look, result);
   const FlaggedCases& unmutated = programs.false_alarms(kernels);
   for (std::size_t i = 0; i < kDetectorCount; ++i) {
@@ -165,9 +174,9 @@ void hold_laws_against(Programs& programs, const MutantTree& tree, MutantResult&
   }
   if (found) return;
   for (const std::string& kernel : changed) {
-    if (kills(programs.run_mutant({"--law", "distribution", "--kernel", kernel}), result)) return;
+    if (kills(programs.run_mutant({"--law", "distribution", "--kernel", kernel}, result), result)) return;
   }
-  if (kills(digests, result) || kills(programs.run_mutant({}), result)) return;
+  if (kills(digests, result) || kills(programs.run_mutant({}, result), result)) return;
   result.cases = result.cases_run;
   result.detail = "every law holds: a law or a regime is missing";
 }
@@ -188,9 +197,7 @@ MutantResult try_mutant(Programs& programs, const MutantTree& tree, const Mutant
     return result;
   }
   result.build_seconds = seconds_since(build_start);
-  const auto run_start = std::chrono::steady_clock::now();
   hold_laws_against(programs, tree, result);
-  result.seconds = seconds_since(run_start);
   return result;
 }
 

@@ -22,7 +22,7 @@ struct MutantResult {
   std::uint64_t cases = 0;
   std::uint64_t cases_run = 0;  // up to the end of the batch of 64 in which one failed
   double build_seconds = 0;
-  double seconds = 0;  // of the runs
+  double seconds = 0;  // of the runs with the mutant
   // Of the first cases of the profile, those that a detector flags and that it lets pass without the mutant.
   std::array<std::uint64_t, kDetectorCount> flagged{};
   std::string detail;  // of an outcome other than killed: where to look
