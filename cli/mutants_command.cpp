@@ -33,6 +33,7 @@ struct MutantsOptions {
   std::string source = ".";
   std::string scratch;  // empty: build/mutants of the sources
   std::string profile = "smoke";
+  std::string programs;  // empty: they are not kept
   std::string markdown;
   std::string json;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
@@ -98,6 +99,11 @@ class Programs {
   std::string unmutated() const { return tree_.file("lsecheck-unmutated"); }
   void keep_unmutated() const {
     std::filesystem::copy_file(tree_.program(), unmutated(), std::filesystem::copy_options::overwrite_existing);
+  }
+  void keep_mutant(const std::string& name) const {
+    if (options_.programs.empty()) return;
+    std::filesystem::copy_file(tree_.program(), options_.programs + "/" + name,
+                               std::filesystem::copy_options::overwrite_existing);
   }
   // What the detectors flag without a mutant in the first cases of these kernels.
   const FlaggedCases& false_alarms(const std::string& kernels) {
@@ -197,6 +203,7 @@ MutantResult try_mutant(Programs& programs, const MutantTree& tree, const Mutant
     return result;
   }
   result.build_seconds = seconds_since(build_start);
+  programs.keep_mutant(patch.name);
   hold_laws_against(programs, tree, result);
   return result;
 }
@@ -229,6 +236,7 @@ void mutants(const MutantsOptions& options) {
   for (const std::string& file : {options.markdown, options.json}) {
     if (!file.empty()) write_file_atomically(file, "");
   }
+  if (!options.programs.empty()) std::filesystem::create_directories(options.programs);
   const MutantTree tree(options.source, options.scratch.empty() ? options.source + "/build/mutants" : options.scratch,
                         options.jobs);
   Programs programs(tree, options);
@@ -266,6 +274,8 @@ void add_mutants_command(CLI::App& app) {
       ->check(CLI::IsMember({"smoke", "nightly", "soak"}))
       ->capture_default_str();
   command->add_option("--jobs", options->jobs, "processors for the builds and the runs")->check(CLI::Range(1U, 1024U));
+  command->add_option("--programs", options->programs, "folder to keep the program with each mutant in, by its name")
+      ->type_name("DIR");
   command->add_option("--markdown", options->markdown, "write the table as Markdown")->type_name("FILE");
   command->add_option("--json", options->json, "write the table as JSON")->type_name("FILE");
   command->footer(
