@@ -240,6 +240,8 @@ constexpr CommandLine kCommandLines[] = {
     {"NightlyOnAllWithoutGpus", "nightly --devices all", 2, "^$", "--devices: 'all': with --backend cpu a number"},
     {"NightlyShardOnDevices", "nightly --devices 2 --shard 1/2", 2, "^$", "--devices: shards the night itself"},
     {"NightlyMissingHistory", "nightly --history no-such", 2, "^$", "--history: there is no folder 'no-such'"},
+    {"NightlyMakesTheHistoryOfTheFirstNight",
+     "nightly --cases 2 --kernel mla_combine --history nights --out nights/1 2>&1", 0, "Reports: nights/1/report.html"},
     {"NightlyHelp", "nightly --help", 0, "smoke +20000.*nightly +200000.*soak.*examples:"},
 
     {"MergeIsTheUndividedRun",

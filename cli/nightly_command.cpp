@@ -140,7 +140,6 @@ void nightly_on_devices(const NightlyOptions& options, const CLI::App& command) 
   // What this refuses every shard would refuse; and the seed is resolved once: processes that start on both
   // sides of midnight must draw from one sequence.
   const std::uint64_t seed = prepare_run(options.cases, options.out + "/failures").config.seed;
-  create_folder(options.out);
   ShardProcesses processes{given_arguments(command, {"--devices", "--out", "--resume", "--history", "--seed"}), count,
                            options.cases.backend == "cuda", options.out};
   processes.arguments.insert(processes.arguments.end(), {"--seed", std::to_string(seed)});
@@ -162,6 +161,7 @@ void nightly_on_devices(const NightlyOptions& options, const CLI::App& command) 
 }
 
 void nightly(NightlyOptions options, const CLI::App& command) {
+  create_folder(options.out);  // of the first night it makes the folder of --history, too
   if (!options.history.empty() && !std::filesystem::is_directory(options.history)) {
     throw CLI::ValidationError("--history", fmt::format("there is no folder '{}'", options.history));
   }
@@ -172,7 +172,6 @@ void nightly(NightlyOptions options, const CLI::App& command) {
   const Waivers waivers = load_waivers(options.waivers);
   PreparedRun prepared = prepare_run(options.cases, options.out + "/failures");
   prepared.config.known = [&](const Failure& failure) { return waivers.cover(failure); };
-  create_folder(options.out);
   ExecutedRun done = execute_run(prepared, {options.out + "/run.db", options.resume}, files);
   waivers.judge(done.run);
   show(done.run, options);

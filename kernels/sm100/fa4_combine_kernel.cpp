@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/dispatch/fa4_dispatch.h"
+#include "kernels/sm100/executor_launch.h"
 #include "kernels/sm100/fa4_instances.h"
 #include "kernels/sm100/fa4_instantiation_table.h"
 #include "kernels/sm100/fa4_row_contract.h"
@@ -95,25 +96,16 @@ class Fa4CombineKernel final : public CombineKernel {
                                  shape.num_partitions,
                                  shape.rows,
                                  shape.heads};
-    simt::Launch launch;
+    simt::Launch launch = launch_as(options, shape.arch);
     const bool fast = variant.load_bytes > 0;
     launch.kernel = fmt::format("{}{}<{}, {}, {}, {}>", name(), fast ? "_fast" : "", name_of(shape.out),
                                 name_of(shape.partial), shape.ov_depth, fast ? variant.load_bytes : variant.p_static);
     const Fa4Grid grid = fa4_grid(shape.partial, shape.ov_depth, variant.load_bytes, shape.rows_heads());
     launch.grid = {grid.blocks, 1, 1};
     launch.block = {grid.threads, 1, 1};
-    // The executor keeps inputs from being written; the casts only fit its one buffer type.
-    launch.buffers = {
-        {"o_partial", const_cast<std::byte*>(buffers.o_partial.data()), buffers.o_partial.size(), false},
-        {"lse_partial", const_cast<std::byte*>(buffers.lse_partial.data()), buffers.lse_partial.size(), false},
-        {"output", buffers.output.data(), buffers.output.size(), true}};
-    launch.arch = shape.arch;
-    launch.unit = options.unit;
-    launch.schedule = options.schedule;
-    launch.schedule_seed = options.schedule_seed;
+    launch.buffers = {input("o_partial", buffers.o_partial), input("lse_partial", buffers.lse_partial),
+                      output("output", buffers.output)};
     launch.dependent = true;
-    launch.jobs = options.jobs;
-    launch.only_blocks = options.only_blocks;
     return simt::run(launch, [&] { instance.thread_body(arguments); });
   }
 

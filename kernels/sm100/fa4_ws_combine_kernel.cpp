@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/sm100/executor_launch.h"
 #include "kernels/sm100/fa4_ws_bound.h"
 #include "kernels/sm100/fa4_ws_instances.h"
 #include "kernels/sm100/fa4_ws_row_contract.h"
@@ -13,11 +14,6 @@
 namespace lsecheck::sm100 {
 
 namespace {
-
-simt::GlobalBuffer input(const char* name, std::span<const std::byte> bytes) {
-  // The executor keeps inputs from being written; the cast only fits its one buffer type.
-  return {name, const_cast<std::byte*>(bytes.data()), bytes.size(), false};
-}
 
 class Fa4WsKernel final : public CombineKernel {
  public:
@@ -118,21 +114,13 @@ class Fa4WsKernel final : public CombineKernel {
     arguments.use_fma = shape.exponent == ExponentForm::scaled;
     arguments.scale_log2e = shape.exponent_scale;
 
-    simt::Launch launch;
+    simt::Launch launch = launch_as(options, shape.arch);
     launch.kernel = fmt::format("{}<{}, {}, {}, {}>", name_, name_of(shape.out), shape.ov_depth, shape.num_partitions,
                                 variant.name);
     launch.grid = {static_cast<std::uint32_t>((shape.rows_heads() + instance.rows - 1) / instance.rows), 1, 1};
     launch.block = {instance.threads, 1, 1};
-    launch.buffers = {input("o_partial", buffers.o_partial),
-                      input("lse_partial", buffers.lse_partial),
-                      input("mass_partial", buffers.mass_partial),
-                      {"output", buffers.output.data(), buffers.output.size(), true}};
-    launch.arch = shape.arch;
-    launch.unit = options.unit;
-    launch.schedule = options.schedule;
-    launch.schedule_seed = options.schedule_seed;
-    launch.jobs = options.jobs;
-    launch.only_blocks = options.only_blocks;
+    launch.buffers = {input("o_partial", buffers.o_partial), input("lse_partial", buffers.lse_partial),
+                      input("mass_partial", buffers.mass_partial), output("output", buffers.output)};
     return simt::run(launch, [&] { instance.thread_body(arguments); });
   }
 

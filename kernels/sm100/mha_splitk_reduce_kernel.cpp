@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/sm100/executor_launch.h"
 #include "kernels/sm100/mha_instances.h"
 #include "kernels/sm100/mha_instantiation_table.h"
 #include "kernels/sm100/mha_splitk_reduce.cuh"
@@ -14,11 +15,6 @@
 namespace lsecheck::sm100 {
 
 namespace {
-
-simt::GlobalBuffer input(const char* name, std::span<const std::byte> bytes) {
-  // The executor keeps inputs from being written; the cast only fits its one buffer type.
-  return {name, const_cast<std::byte*>(bytes.data()), bytes.size(), false};
-}
 
 class MhaSplitkReduceKernel final : public CombineKernel {
  public:
@@ -83,20 +79,14 @@ class MhaSplitkReduceKernel final : public CombineKernel {
                                  static_cast<unsigned>(shape.num_partitions),
                                  shape.rows,
                                  shape.heads};
-    simt::Launch launch;
+    simt::Launch launch = launch_as(options, shape.arch);
     launch.kernel = fmt::format("{}<{}, {}, {}, {}>", name(), name_of(shape.out), name_of(shape.partial),
                                 shape.ov_depth, natural ? "exp" : "exp2");
     launch.grid = {1, shape.heads, shape.rows};
     launch.block = {32, 1, 1};
     launch.buffers = {input("o_partial", buffers.o_partial), input("qk_max", buffers.lse_partial),
                       input("exp_sum", buffers.mass_partial)};
-    launch.buffers.push_back({"output", buffers.output.data(), buffers.output.size(), true});
-    launch.arch = shape.arch;
-    launch.unit = options.unit;
-    launch.schedule = options.schedule;
-    launch.schedule_seed = options.schedule_seed;
-    launch.jobs = options.jobs;
-    launch.only_blocks = options.only_blocks;
+    launch.buffers.push_back(output("output", buffers.output));
     return simt::run(launch, [&] { instance.thread_body(arguments); });
   }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/sm100/executor_launch.h"
 #include "kernels/sm100/mla_combine.cuh"
 
 namespace lsecheck::sm100 {
@@ -36,11 +37,6 @@ std::vector<std::byte> padded(std::span<const std::byte> packed, const MlaLaunch
     }
   }
   return result;
-}
-
-simt::GlobalBuffer input(const char* name, std::span<const std::byte> bytes) {
-  // The executor keeps inputs from being written; the cast only fits its one buffer type.
-  return {name, const_cast<std::byte*>(bytes.data()), bytes.size(), false};
 }
 
 }  // namespace
@@ -102,7 +98,7 @@ std::optional<simt::Fault> launch_mla(const CombineShape& shape, const KernelVar
 
   const MlaInstance& instance =
       *find_mla_instance(shape.out, shape.ov_depth, shape.num_partitions, variant.warps_per_head);
-  simt::Launch launch;
+  simt::Launch launch = launch_as(options, shape.arch);
   launch.kernel = fmt::format("{}<{}, {}, {}, {}>", kernel_name, name_of(shape.out), shape.ov_depth,
                               shape.num_partitions, variant.name);
   launch.grid = mla_grid(plan, shape.heads, variant.warps_per_head);
@@ -110,14 +106,8 @@ std::optional<simt::Fault> launch_mla(const CombineShape& shape, const KernelVar
   launch.buffers = {input("o_partial", o), input("lse_partial", lse)};
   if (variant.ragged) launch.buffers.push_back(input("row_offsets", offsets));
   if (!buffers.attention_sink.empty()) launch.buffers.push_back(input("attention_sink", buffers.attention_sink));
-  launch.buffers.push_back({"output", buffers.output.data(), buffers.output.size(), true});
-  launch.arch = shape.arch;
-  launch.unit = options.unit;
-  launch.schedule = options.schedule;
-  launch.schedule_seed = options.schedule_seed;
+  launch.buffers.push_back(output("output", buffers.output));
   launch.dependent = true;
-  launch.jobs = options.jobs;
-  launch.only_blocks = options.only_blocks;
   return simt::run(launch, [&] { instance.thread_body(arguments); });
 }
 
