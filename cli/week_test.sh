@@ -30,9 +30,10 @@ done
 for page in week.md week.html; do
   grep --quiet '1 of 7 nights failed: seed 20261127' $page || explain "$page does not name the night"
 done
-line=$(grep --max-count=1 'nights/20261127/run.db' week.md)
+line=$(grep --max-count=1 'nights/20261127/run.db' week.md | tr --delete '\\')
 [[ $line == *"$kernel: law "* ]] || explain "the night's line names no kernel and law: $line"
-token=$(grep --only-matching --max-count=1 'lse1-[a-z2-7]*' <<<"$line") || explain "no line to replay: $line"
+[[ $line =~ lse1-[a-z2-7]+ ]] || explain "no line to replay: $line"
+token=${BASH_REMATCH[0]}
 grep --quiet "lsecheck repro $token" week.html || explain "the page has no line to replay"
 
 replay() {
