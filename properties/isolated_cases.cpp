@@ -11,6 +11,7 @@
 #include "properties/case_evaluator.h"
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
+#include "properties/kernel_death.h"
 #include "properties/results_wire.h"
 #include "properties/tensor_edits.h"
 #include "properties/token.h"
@@ -119,7 +120,7 @@ class IsolatedCases final : public CaseEvaluator {
     failure.law = law->name;
     failure.token = failure.found_token = format_token({static_cast<std::uint8_t>(law->id), spec});
     failure.shape = describe_spec(spec);
-    failure.message = fmt::format("the process that ran the kernel {}", answer.death);
+    failure.message = kernel_death(answer);
     if (last) {
       failure.message += fmt::format("\nafter {} such cases this kernel is run no more", kDeathsUntilGivenUp);
     }

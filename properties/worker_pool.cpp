@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -166,6 +167,7 @@ std::unique_ptr<WorkerPool::Worker> WorkerPool::start(std::size_t group) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("cannot talk to a worker process");
   worker->channel = ends[0];
   const pid_t parent = ::getpid();
+  std::fflush(nullptr);  // what is buffered must not be written by both
   worker->process = ::fork();
   if (worker->process == 0) {
     // It must not outlive the program, however that ends.
