@@ -2,7 +2,6 @@
 
 #include <deque>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "properties/case_evaluator.h"
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
+#include "properties/crash_shrink.h"
 #include "properties/kernel_death.h"
 #include "properties/results_wire.h"
 #include "properties/tensor_edits.h"
@@ -58,7 +58,9 @@ class IsolatedCases final : public CaseEvaluator {
   }
 
   Failure shrink(const Failure& failure) override {
-    if (lost_.contains(failure.case_index)) return failure;
+    if (const auto lost = lost_.find(failure.case_index); lost != lost_.end()) {
+      return shrunk_crash(failure, lost->second, config_);
+    }
     const CaseSpec spec = draw_spec(config_.seed, failure.case_index, config_.limits);
     const WorkerAnswer answer = pool_.ask({group_of(spec.kernel), kShrink + to_wire(failure), kShrinkPatience});
     if (answer.death.empty()) return failure_from_wire(answer.reply);
@@ -105,6 +107,7 @@ class IsolatedCases final : public CaseEvaluator {
         return results_from_wire(answer.reply);
       } catch (const std::invalid_argument&) {
         answer.death = "sent back damaged results";
+        answer.by_itself = true;
       }
     }
     return lost_case(drawn, answer);
@@ -113,7 +116,7 @@ class IsolatedCases final : public CaseEvaluator {
   // What a case leaves whose process died: one failure, of the law that was being checked.
   RunResults lost_case(const DrawnCase& drawn, const WorkerAnswer& answer) {
     const auto& [case_index, spec] = drawn;
-    lost_.insert(case_index);
+    lost_[case_index] = answer;
     const bool last = count_death(spec.kernel);
     const Law* law = nullptr;
     if (answer.mark != 0) law = find_law(static_cast<std::uint8_t>(answer.mark - mark_of(LawId{})));
@@ -147,7 +150,7 @@ class IsolatedCases final : public CaseEvaluator {
   std::unique_ptr<Reference> reference_;  // of a worker
   std::deque<DrawnCase> running_;
   std::map<KernelId, unsigned> deaths_;
-  std::set<std::uint64_t> lost_;
+  std::map<std::uint64_t, WorkerAnswer> lost_;
   WorkerPool pool_;
 };
 

@@ -135,13 +135,15 @@ Failure shrunk_failure(Failure failure, const RunConfig& config, Reference& refe
   const CaseSpec spec = draw_spec(config.seed, failure.case_index, config.limits);
   const Law& law = *find_law(failure.law);
   return naming_case(law.id, spec, [&] {
-    const ShrunkSpec shrunk = shrink_spec(spec, law, reference);
-    failure.token = format_token({static_cast<std::uint8_t>(law.id), shrunk.spec});
-    failure.shape = describe_spec(shrunk.spec);
-    failure.message = law.id == LawId::accuracy ? explained_message(bucketed(expand(shrunk.spec)), reference)
-                                                : shrunk.outcome.message;
+    const FailsLikewise fails = fails_law(law, reference);
+    const CaseSpec small = shrink_spec(spec, fails);
+    failure.token = format_token({static_cast<std::uint8_t>(law.id), small});
+    failure.shape = describe_spec(small);
+    const CaseTensors drawn = expand(small);
+    failure.message = law.id == LawId::accuracy ? explained_message(bucketed(drawn), reference)
+                                                : check_guarded(law, bucketed(drawn), reference).message;
     if (config.failure_directory.empty()) return failure;
-    const CaseTensors tensors = shrink_tensors(expand(shrunk.spec), law, reference);
+    const CaseTensors tensors = shrink_tensors(drawn, fails);
     failure.case_file = failure_file(config.failure_directory, failure);
     save_case(failure.case_file, {tensors, std::string(law.name), failure.token, kGeneratorVersion});
     return failure;
