@@ -117,6 +117,28 @@ TEST(IsolatedCases, ACrashIsMadeSmall) {
   EXPECT_EQ(run_broken(config, crash).failures, results.failures);
 }
 
+// What was begun behind the batch that stops the run is not kept, however far it came.
+TEST(IsolatedCases, AStoppedRunHoldsTheSameOnAnyJobs) {
+  const BrokenKernel broken(*find_kernel(kBroken), [](const CombineShape& shape) {
+    if (shape.num_partitions > 20) throw std::runtime_error("planted");
+  });
+  const KernelInPlace in_place(broken);
+  const auto stopped = [](const RunConfig& config) {
+    CollectingSink sink;
+    EXPECT_EQ(run_cases(config, sink, [](const RunProgress&) {}), RunEnd::too_many_failures);
+    EXPECT_EQ(sink.results.totals.cases, 64U);
+    return to_wire(sink.results);
+  };
+  RunConfig config = isolated_run(1000, 1);
+  config.law_glob = "accuracy";
+  config.max_failures = 1;
+  const std::string bytes = stopped(config);
+  config.jobs = 6;
+  EXPECT_EQ(stopped(config), bytes);
+  config.isolation.reset();
+  EXPECT_EQ(stopped(config), bytes);
+}
+
 // What a case leaves behind can bring down a later one, which is then not made small by itself.
 TEST(IsolatedCases, ACrashOfWhatEarlierCasesLeftStaysAsDrawn) {
   RunConfig config = isolated_run(4, 1);
