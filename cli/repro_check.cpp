@@ -93,7 +93,7 @@ ReproAnswer check_isolated(const ReproCase& repro, const WorkerLimits& limits) {
         return request == kOutcome ? reply_of(check.outcome()) : check.description();
       },
       1, limits);
-  const auto ask = [&](std::string_view request) { return pool.run({{0, std::string(request)}}, 1).front(); };
+  const auto ask = [&](std::string_view request) { return pool.ask({0, std::string(request)}); };
 
   ReproAnswer answer;
   const WorkerAnswer law = ask(kOutcome);

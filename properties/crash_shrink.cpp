@@ -32,7 +32,7 @@ class CrashAttempts {
       check_guarded(law_, tensors, *reference_);
       return std::string("alive");
     };
-    const WorkerAnswer answer = WorkerPool(check, 1, limits_).run({{0, "check"}}, 1).front();
+    const WorkerAnswer answer = WorkerPool(check, 1, limits_).ask({0, "check"});
     // A smaller case that hangs is another failure, and not one to meet again.
     if (!answer.death.empty() && !answer.by_itself) tries_ = kCrashTries;
     return answer.death == death_;

@@ -40,7 +40,7 @@ class WorkerPool {
  public:
   // Runs in the worker. Marks say how far it is, for the answer if it dies. std::bad_alloc counts as the death of the
   // worker by its memory limit; any other exception is thrown in the parent, as std::runtime_error, in the place of the
-  // answer. A reply is not empty.
+  // answer. A reply to what was submitted is not empty.
   using Mark = std::function<void(std::uint32_t)>;
   using Handler = std::function<std::string(std::string_view request, const Mark& mark)>;
 
