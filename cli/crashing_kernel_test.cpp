@@ -1,4 +1,4 @@
-// `repro` of kernels that crash, hang or leak, in the place of a registered one.
+// Commands over kernels that crash, hang or leak, in the place of a registered one.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,11 @@
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/shell_test_directory.h"
 #include "kernels/registry.h"
 #include "properties/case_draw.h"
 #include "properties/laws.h"
+#include "properties/temporary_directory.h"
 #include "properties/test_broken_kernel.h"
 #include "properties/token.h"
 
@@ -21,24 +23,28 @@ namespace {
 
 using testing::HasSubstr;
 using testing::MatchesRegex;
-using testing::Not;
 
 struct Ended {
   int exit_code;
   std::string out;
 };
 
-Ended repro(const std::string& arguments) {
+Ended lsecheck(const std::string& arguments) {
   CLI::App app{"", "lsecheck"};
   add_repro_command(app);
+  add_run_command(app);
   testing::internal::CaptureStdout();
   int code = kClean;
   try {
-    app.parse("repro " + arguments);
+    app.parse(arguments);
   } catch (const ExitWith& end) {
     code = end.code;
   }
   return {code, testing::internal::GetCapturedStdout()};
+}
+
+Ended repro(const std::string& arguments) {
+  return lsecheck("repro " + arguments);
 }
 
 std::string token_of(LawId law) {
@@ -123,6 +129,31 @@ TEST_F(Repro, IsolationChangesNothingOfASoundCase) {
     EXPECT_EQ(here.exit_code, kNotReproduced);
     EXPECT_EQ(isolated.out, here.out);
   }
+}
+
+// The run stops after its first batch, with two of the three deaths, and goes on; the line that it prints is pasted.
+TEST(CrashingKernel, AResumedRunIsTheUninterruptedRun) {
+  const TemporaryDirectory folder;
+  const BrokenKernel broken(*find_kernel("mha_splitk_reduce"), [](const CombineShape& shape) {
+    if (shape.num_partitions > 20 && shape.num_partitions % 2 == 0) std::abort();
+  });
+  const KernelInPlace in_place(broken);
+  const std::string run = "run --cases 128 --seed 3 --law accuracy --jobs 2 --failures " + (folder / "f").string();
+  const std::string store = " --db " + (folder / "r.db").string();
+  const Ended uninterrupted = lsecheck(run + " --json " + (folder / "whole.json").string());
+  EXPECT_EQ(uninterrupted.exit_code, kFailed);
+  EXPECT_EQ(lsecheck(run + store + " --time 0s").exit_code, kFailed);
+  EXPECT_EQ(lsecheck(run + store + " --resume --json " + (folder / "resumed.json").string()).exit_code, kFailed);
+  const std::string whole = contents_of(folder / "whole.json");
+  EXPECT_EQ(contents_of(folder / "resumed.json"), whole);
+  EXPECT_THAT(whole, HasSubstr("after 3 such cases this kernel is run no more"));
+
+  const std::string& told = uninterrupted.out;
+  const std::size_t begin = told.find("lse1-", told.find("lsecheck repro "));
+  ASSERT_NE(begin, std::string::npos);
+  const Ended replayed = repro(told.substr(begin, told.find('\n', begin) - begin));
+  EXPECT_EQ(replayed.exit_code, kFailed);
+  EXPECT_THAT(replayed.out, HasSubstr("FAILS    the process that ran the kernel crashed: Aborted"));
 }
 
 // For a debugger: the crash is this process's own.
