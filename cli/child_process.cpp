@@ -3,10 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -40,29 +41,47 @@ std::optional<int> status_within(pid_t child, std::optional<std::chrono::seconds
   return status;
 }
 
+// Runs in the child, which shares nothing but descriptors with a parent that may have other threads: it calls only what
+// a signal handler may.
+[[noreturn]] void become(const ChildStart& start, const std::vector<char*>& argv, const std::vector<char*>& environment,
+                         pid_t parent, int errors) {
+  // It must not go on alone, however its parent ends. SIGTERM: what has children of its own can end them.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(kCannotStart);
+  if (start.own_group) setpgid(0, 0);
+  const int log = open(start.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  if (log >= 0 && dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0) {
+    close(log);
+    execvpe(argv[0], argv.data(), start.environment.empty() ? environ : environment.data());
+  }
+  const int error = errno;
+  static_cast<void>(!write(errors, &error, sizeof error));
+  _exit(kCannotStart);
+}
+
 }  // namespace
 
 pid_t start_child(const ChildStart& start) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, start.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  if (start.own_group) {
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    posix_spawnattr_setpgroup(&attributes, 0);
-  }
   const std::vector<char*> argv = pointers_to(start.argv);
   const std::vector<char*> environment = pointers_to(start.environment);
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(),
-                                 start.environment.empty() ? environ : environment.data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
+  const auto fail = [&](int error) {
     throw std::runtime_error(
         fmt::format("cannot start {} with its output in {}: {}", start.argv[0], start.log, std::strerror(error)));
+  };
+  std::array<int, 2> errors{};  // closed by what the child becomes
+  if (pipe2(errors.data(), O_CLOEXEC) != 0) fail(errno);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) become(start, argv, environment, parent, errors[1]);
+  const int fork_error = errno;
+  close(errors[1]);
+  int error = 0;
+  const bool failed = child > 0 && read(errors[0], &error, sizeof error) == sizeof error;
+  close(errors[0]);
+  if (child < 0) fail(fork_error);
+  if (failed) {
+    status_within(child, std::nullopt);
+    fail(error);
   }
   return child;
 }

@@ -26,7 +26,8 @@ struct ChildStart {
   bool own_group = false;                // a process group of its own: what it starts can be ended with it
 };
 
-// Throws std::runtime_error where it cannot be started.
+// The child is terminated when the thread that starts it ends before it, however that ends. Throws std::runtime_error
+// where it cannot be started.
 pid_t start_child(const ChildStart& start);
 
 // A child that is still there at the limit is killed, with its group: it must have one of its own. Throws

@@ -18,12 +18,12 @@ std::vector<std::string> value_row(const std::string& name, const ExplainedValue
           fmt::format("{:.3g}", value.error)};
 }
 
-void print_values(const ExplainedElement& why, DType out) {
+std::string values_text(const ExplainedElement& why, DType out) {
   TextTable table({"", "kernel", "exact", "error"}, 1);
   for (const NamedValue& one : why.values) table.add(value_row(one.name, one.value));
   table.add({"out", describe_value(out, why.contract_bits), fmt::format("{:.12g}", why.exact),
              fmt::format("{:.3g}", decode(out, why.contract_bits) - why.exact)});
-  fmt::print("{}", table.str());
+  return table.str();
 }
 
 // The partitions with the largest terms, in the order in which they are folded.
@@ -37,7 +37,7 @@ std::vector<ExplainedPartition> largest_terms(const std::vector<ExplainedPartiti
   return kept;
 }
 
-void print_partitions(const ExplainedElement& why) {
+std::string partitions_text(const ExplainedElement& why) {
   TextTable table({"p", "exponent", "mass", "o", "weight", "exact", "error", "sum so far", "exact sum", "error"}, 0);
   for (const ExplainedPartition& one : largest_terms(why.partitions)) {
     table.add({std::to_string(one.p), fmt::format("{:.9g}", one.exponent),
@@ -46,30 +46,30 @@ void print_partitions(const ExplainedElement& why) {
                fmt::format("{:.3g}", one.weight.error), fmt::format("{:.9g}", one.partial_sum.kernel),
                fmt::format("{:.9g}", one.partial_sum.exact), fmt::format("{:.3g}", one.partial_sum.error)});
   }
-  fmt::print("{}", table.str());
-  if (why.partitions.size() > kPartitionsShown) {
-    fmt::print("  {} partitions with smaller terms are not shown\n", why.partitions.size() - kPartitionsShown);
-  }
+  if (why.partitions.size() <= kPartitionsShown) return table.str();
+  return table.str() +
+         fmt::format("  {} partitions with smaller terms are not shown\n", why.partitions.size() - kPartitionsShown);
 }
 
-void print_shares(const ExplainedElement& why) {
+std::string shares_text(const ExplainedElement& why) {
   TextTable table({"step", "share of the error, ulp"}, 1);
   for (const ErrorShare& share : why.shares) table.add({share.step, fmt::format("{:+.4g}", share.ulp)});
   table.add({"all", fmt::format("{:+.4g}", why.total_ulp)});
-  fmt::print("{}", table.str());
+  return table.str();
 }
 
 }  // namespace
 
-void print_explanation(const ExplainedElement& why, DType out) {
-  fmt::print("explain  row-head {}, d {}: the element with the largest bound_use\n", why.row_head, why.column);
-  print_values(why, out);
-  print_partitions(why);
-  print_shares(why);
+std::string explanation_text(const ExplainedElement& why, DType out) {
+  std::string text =
+      fmt::format("explain  row-head {}, d {}: the element with the largest bound_use\n", why.row_head, why.column) +
+      values_text(why, out) + partitions_text(why) + shares_text(why);
   if (why.stored_bits != why.contract_bits) {
-    fmt::print("         DIFFERS: the kernel stored {}, the steps of its contract give {}: it does something else\n",
-               describe_value(out, why.stored_bits), describe_value(out, why.contract_bits));
+    text += fmt::format(
+        "         DIFFERS: the kernel stored {}, the steps of its contract give {}: it does something else\n",
+        describe_value(out, why.stored_bits), describe_value(out, why.contract_bits));
   }
+  return text;
 }
 
 }  // namespace lsecheck::cli

@@ -69,6 +69,19 @@ TEST_F(Fault, WorkersDoNotOutliveTheRun) {
   EXPECT_THAT(outcome.out, MatchesRegex("workers ([2-9]|[1-9][0-9]+)\nleft 0\n"));
 }
 
+// So do the shards of a killed night, with their workers.
+TEST_F(Fault, ShardsDoNotOutliveTheNight) {
+  const Outcome outcome = directory_.run(
+      "\"$LSECHECK\" nightly --devices 2 --cases 100000 --jobs 1 --out night >/dev/null 2>&1 & night=$!; "
+      "children() { cat /proc/$1/task/$1/children 2>/dev/null; }; "
+      "for i in $(seq 200); do shards=$(children $night); workers=; n=0; "
+      "for s in $shards; do w=$(children $s); [ -n \"$w\" ] && n=$((n+1)); workers=\"$workers $w\"; done; "
+      "[ $n = 2 ] && break; sleep 0.05; done; echo shards with workers $n; kill -9 $night; wait $night; "
+      "for i in $(seq 200); do left=0; for p in $shards $workers; do kill -0 $p 2>/dev/null && left=1; done; "
+      "[ $left = 0 ] && break; sleep 0.05; done; echo left $left");
+  EXPECT_EQ(outcome.out, "shards with workers 2\nleft 0\n");
+}
+
 // A file that may not grow behaves as one on a full disk.
 TEST_F(Fault, AFullDiskEndsTheRunWithOneLineAndAWholeStore) {
   ASSERT_EQ(directory_.run("lsecheck run --cases 400 --json whole.json >/dev/null").exit_code, 0);

@@ -8,6 +8,7 @@
 
 #include "kernels/sfu/sfu.h"
 #include "properties/distribution.h"
+#include "properties/kernel_death.h"
 #include "properties/law_frozen.h"
 #include "properties/results_wire.h"
 #include "properties/run_case.h"
@@ -52,7 +53,7 @@ RunResults results_of(const DueLaws& due, std::uint64_t seed) {
 }
 
 // What a kernel leaves whose process died: one failure of the law that was due.
-RunResults lost_kernel(const DueLaws& due, const std::string& death) {
+RunResults lost_kernel(const DueLaws& due, const WorkerAnswer& answer) {
   const std::string law = law_name(due.frozen ? LawId::frozen_digest : LawId::distribution);
   const std::string kernel(name_of(due.kernel));
   RunResults results;
@@ -61,8 +62,7 @@ RunResults lost_kernel(const DueLaws& due, const std::string& death) {
   Failure failure;
   failure.kernel = kernel;
   failure.law = law;
-  failure.message = fmt::format("the process that ran the kernel {}; lsecheck run --kernel {} --law {} repeats it",
-                                death, kernel, law);
+  failure.message = fmt::format("{}; lsecheck run --kernel {} --law {} repeats it", kernel_death(answer), kernel, law);
   results.failures.push_back(std::move(failure));
   return results;
 }
@@ -78,8 +78,7 @@ RunResults hold_isolated(const RunConfig& config, const std::vector<DueLaws>& du
   const std::vector<WorkerAnswer> answers = pool.run(tasks, 1);
   RunResults results;
   for (std::size_t i = 0; i < due.size(); ++i) {
-    results.merge(answers[i].death.empty() ? results_from_wire(answers[i].reply)
-                                           : lost_kernel(due[i], answers[i].death));
+    results.merge(answers[i].death.empty() ? results_from_wire(answers[i].reply) : lost_kernel(due[i], answers[i]));
   }
   return results;
 }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -11,8 +10,9 @@
 #include "cli/commands.h"
 #include "cli/cuda_device.h"
 #include "cli/exit_codes.h"
-#include "cli/explain_element.h"
 #include "cli/quantities.h"
+#include "cli/repro_check.h"
+#include "cli/run_options.h"
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
 #include "properties/laws.h"
@@ -20,7 +20,6 @@
 #include "properties/runner.h"
 #include "properties/tensor_edits.h"
 #include "properties/token.h"
-#include "reference/certified_reference.h"
 
 namespace lsecheck::cli {
 namespace {
@@ -32,6 +31,8 @@ struct ReproOptions {
   std::string device_timeout = "60s";
   std::string memory = "4G";
   bool explain = false;
+  bool isolate = true;  // of the cpu backend
+  std::string case_timeout = "120s";
 };
 
 struct ReplayedCase {
@@ -75,32 +76,6 @@ ReplayedCase from_file(const std::string& path, std::uint64_t memory) {
   return {std::move(file.tensors), &known_law(find_law(file.law), file.law), file.token};
 }
 
-// The largest errors of the case, whether the law holds or not.
-void print_measurement(const AccuracyMeasurement& measured) {
-  double ulp = 0;
-  double scaled_ulp = 0;
-  double bound_use = 0;
-  std::int64_t steps = 0;
-  for (std::size_t i = 0; i < measured.grades.grades.size(); ++i) {
-    if (!measured.grades.graded[i]) continue;
-    const ElementGrade& grade = measured.grades.grades[i];
-    ulp = std::max(ulp, grade.ulp);
-    scaled_ulp = std::max(scaled_ulp, grade.scaled_ulp);
-    bound_use = std::max(bound_use, grade.bound_use);
-    steps = std::max(steps, grade.steps);
-  }
-  fmt::print("largest  {:.4g} ulp, {:.4g} scaled ulp, {} steps, bound_use {:.4g} ({} kernel)\n", ulp, scaled_ulp, steps,
-             bound_use, measured.variant.name);
-}
-
-void explain(const CaseTensors& tensors, const AccuracyMeasurement& measured) {
-  if (const std::optional<ExplainedElement> why = explain_worst(tensors, measured)) {
-    print_explanation(*why, tensors.spec.out);
-  } else {
-    fmt::print("explain  no element of the case is graded: there is no finite value to take apart\n");
-  }
-}
-
 // The case's chip and unit must be the device's: its contract and its bound are theirs.
 void choose_cuda(const CaseSpec& spec) {
   const cuda::Device& device = cuda_device_or_exit("--backend cuda");
@@ -118,6 +93,7 @@ void repro(const ReproOptions& options) {
   const auto memory = parse_bytes(options.memory);
   if (!memory)
     throw CLI::ValidationError("--memory", fmt::format("'{}' is not a size such as 512M or 4G", options.memory));
+  const WorkerLimits limits = worker_limits(options.case_timeout, *memory);
   apply_device_timeout(options.device_timeout);
   const bool is_token = options.what.starts_with("lse") && !std::filesystem::exists(options.what);
   const ReplayedCase replay = is_token ? from_token(options.what, *memory) : from_file(options.what, *memory);
@@ -129,17 +105,11 @@ void repro(const ReproOptions& options) {
 
   fmt::print("case     {}\nlaw      {}: {}\n", describe_spec(replay.tensors.spec), replay.law->name,
              replay.law->statement);
-  const std::unique_ptr<Reference> reference = make_certified_reference();
-  std::optional<AccuracyMeasurement> measured;
-  LawOutcome outcome;
-  if (replay.law->id == LawId::accuracy) {
-    outcome = check_accuracy(tensors, *reference, measured);
-    if (measured) print_measurement(*measured);
-  } else {
-    outcome = check_guarded(*replay.law, tensors, *reference);
-    if (options.explain) check_accuracy(tensors, *reference, measured);
-  }
-  if (measured && options.explain) explain(tensors, *measured);
+  const ReproCase repro{tensors, replay.law, options.explain};
+  const bool isolated = options.isolate && options.backend == "cpu";
+  const ReproAnswer answer = isolated ? check_isolated(repro, limits) : check_in_this_process(repro);
+  fmt::print("{}", answer.description);
+  const LawOutcome& outcome = answer.outcome;
   switch (outcome.status) {
     case LawOutcome::Status::fails:
       fmt::print("FAILS    {}\n", outcome.message);
@@ -168,12 +138,17 @@ void add_repro_command(CLI::App& app) {
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   add_device_timeout_option(*command, options->device_timeout);
-  command->add_option("--memory", options->memory, "refuse a case that needs more")
+  command->add_option("--memory", options->memory, "refuse a case that needs more; its process may take this and 1G")
       ->type_name("SIZE")
       ->capture_default_str();
+  command->add_flag("--isolate,!--no-isolate", options->isolate,
+                    "run the case in a process of its own, so that a kernel that crashes, hangs or eats memory fails "
+                    "(default on the cpu); --no-isolate: in this process, for a debugger");
+  add_case_timeout_option(*command, options->case_timeout);
   command->footer(
       "exit codes: 1 the failure is reproduced; 3 it is not; 125 the token is of another generator version\n"
-      "examples:\n  lsecheck repro lse1-... --explain\n  lsecheck repro lsecheck-results/case-28-accuracy.safetensors");
+      "examples:\n  lsecheck repro lse1-... --explain\n  lsecheck repro lsecheck-results/case-28-accuracy.safetensors\n"
+      "  gdb --args lsecheck repro lse1-... --no-isolate");
   command->callback([options] { repro(*options); });
 }
 

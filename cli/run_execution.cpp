@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
+#include <variant>
 
 #include "cli/cuda_device.h"
 #include "cli/laws_of_run.h"
@@ -12,6 +14,7 @@
 #include "fuzz/committed_worst.h"
 #include "properties/replay_case.h"
 #include "properties/run_case.h"
+#include "properties/token.h"
 #include "reports/result_store.h"
 
 namespace lsecheck::cli {
@@ -80,9 +83,10 @@ ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const s
         choice.resume ? ResultStore::resume(choice.path, run.context) : ResultStore::create(choice.path, run.context);
     run = store->load();
     config.first_case = run.next_case_index;
-    config.earlier_failures = static_cast<std::uint64_t>(
-        std::count_if(run.results.failures.begin(), run.results.failures.end(),
-                      [&](const Failure& failure) { return !config.known || !config.known(failure); }));
+    // Known worst cases and laws of the whole run fail without a token: they are none of the sequence's.
+    std::copy_if(
+        run.results.failures.begin(), run.results.failures.end(), std::back_inserter(config.earlier_failures),
+        [](const Failure& failure) { return std::holds_alternative<Token>(parse_token(failure.found_token)); });
   }
   MemorySink memory(run);
   ResultSink& sink = store ? static_cast<ResultSink&>(*store) : memory;

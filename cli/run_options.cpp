@@ -114,16 +114,22 @@ void choose_cuda(CaseRunOptions& options) {
   fmt::print(stderr, "lsecheck: on {}\n", cuda::describe(device));
 }
 
-WorkerLimits isolation_of(const CaseRunOptions& options, std::uint64_t memory) {
-  const auto time = required(parse_duration(options.case_timeout), "--case-timeout", options.case_timeout,
-                             "a duration such as 90s, 30m or 2h");
+}  // namespace
+
+void add_case_timeout_option(CLI::App& command, std::string& text) {
+  command.add_option("--case-timeout", text, "how long a case may take before the process of its kernel is killed")
+      ->type_name("T")
+      ->capture_default_str();
+}
+
+WorkerLimits worker_limits(const std::string& case_timeout, std::uint64_t memory) {
+  const auto time =
+      required(parse_duration(case_timeout), "--case-timeout", case_timeout, "a duration such as 90s, 30m or 2h");
   if (time.count() == 0) throw CLI::ValidationError("--case-timeout", "0 lets no case end; give some seconds");
   // What the limit counts is address space, of which the executor's threads reserve more than they use.
   constexpr std::uint64_t kReserved = std::uint64_t{1} << 30;
   return {time, memory + kReserved};
 }
-
-}  // namespace
 
 void add_case_run_options(CLI::App& command, CaseRunOptions& options) {
   command.add_option("--kernel", options.kernel, "kernels whose name matches this pattern")
@@ -171,11 +177,7 @@ void add_case_run_options(CLI::App& command, CaseRunOptions& options) {
   command.add_flag("--isolate,!--no-isolate", options.isolate,
                    "run each kernel in processes of its own, so that one that crashes, hangs or eats memory fails and "
                    "the rest of the run completes (default on the cpu); --no-isolate: on threads, for a debugger");
-  command
-      .add_option("--case-timeout", options.case_timeout,
-                  "how long a case may take before the process of its kernel is killed")
-      ->type_name("T")
-      ->capture_default_str();
+  add_case_timeout_option(command, options.case_timeout);
 }
 
 PreparedRun prepare_run(CaseRunOptions options, const std::string& failure_directory) {
@@ -194,7 +196,9 @@ PreparedRun prepare_run(CaseRunOptions options, const std::string& failure_direc
   prepared.memory_limit =
       required(parse_bytes(options.memory), "--memory", options.memory, "a size such as 512M or 4G");
   check_memory(config, prepared.memory_limit);
-  if (options.isolate && options.backend == "cpu") config.isolation = isolation_of(options, prepared.memory_limit);
+  if (options.isolate && options.backend == "cpu") {
+    config.isolation = worker_limits(options.case_timeout, prepared.memory_limit);
+  }
   if (options.seed == "date") fmt::print(stderr, "lsecheck: --seed date is {}\n", config.seed);
   const ShardChoice choice = choose_shard(options.shard, environment_variable);
   config.shard = choice.shard;

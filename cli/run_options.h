@@ -34,6 +34,12 @@ struct CaseRunOptions {
 // Every option but --profile.
 void add_case_run_options(CLI::App& command, CaseRunOptions& options);
 
+// --case-timeout: how long a case may take in a process of its own.
+void add_case_timeout_option(CLI::App& command, std::string& text);
+// What such a process may take, where a case may take so much memory. Throws CLI::ValidationError for a time that is
+// none.
+WorkerLimits worker_limits(const std::string& case_timeout, std::uint64_t memory);
+
 // What a profile covers, for --help.
 inline constexpr const char* kProfileHelp =
     "profiles:\n"

@@ -8,6 +8,7 @@
 
 #include "fuzz/worst_file.h"
 #include "properties/case_file.h"
+#include "properties/kernel_death.h"
 #include "properties/runner.h"
 #include "reference/certified_reference.h"
 
@@ -108,7 +109,7 @@ WorstReplays replay_worst_cases_isolated(std::span<const WorstCase> cases, std::
     const bool died = !answer.death.empty();
     if (!died && (answer.reply.empty() || answer.reply.front() == kNotInThisBuild)) return std::nullopt;
     WorstReplay replayed{launched_tensors(cases[i]).value(), -1, std::nullopt};
-    if (died) replayed.failure = "the process that ran the kernel " + answer.death;
+    if (died) replayed.failure = kernel_death(answer);
     if (!died && answer.reply.front() == kFails) replayed.failure = answer.reply.substr(1);
     return replayed;
   });

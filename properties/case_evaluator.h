@@ -12,8 +12,10 @@ namespace lsecheck {
 class CaseEvaluator {
  public:
   virtual ~CaseEvaluator() = default;
-  // The results of cases [begin, end), in their order.
-  virtual std::vector<RunResults> evaluate(std::uint64_t begin, std::uint64_t end) = 0;
+  // A stream: cases begin in this order, as far as there are jobs for them, and next() gives the results of the first
+  // one that it has not given yet.
+  virtual void begin(std::uint64_t begin, std::uint64_t end) = 0;
+  virtual RunResults next() = 0;
   // The failure of a drawn case made small.
   virtual Failure shrink(const Failure& failure) = 0;
 };

@@ -20,15 +20,10 @@ namespace {
 constexpr int kSpecTries = 250;
 constexpr int kTensorTries = 1500;
 
-bool fails(const LawOutcome& outcome) {
-  return outcome.status == LawOutcome::Status::fails;
-}
-
-// Tries a change and keeps it while the law still fails.
+// Tries a change and keeps it while the case still fails.
 class TensorShrinker {
  public:
-  TensorShrinker(CaseTensors tensors, const Law& law, Reference& reference)
-      : best_(std::move(tensors)), law_(law), reference_(reference) {}
+  TensorShrinker(CaseTensors tensors, const FailsLikewise& fails) : best_(std::move(tensors)), fails_(fails) {}
 
   CaseTensors take() { return std::move(best_); }
   const CaseTensors& best() const { return best_; }
@@ -37,15 +32,14 @@ class TensorShrinker {
     if (tries_ >= kTensorTries) return false;
     if (candidate.lse_partial.empty() || kernel_of(candidate.spec).refuse(shape_of(candidate.spec))) return false;
     ++tries_;
-    if (!fails(check_guarded(law_, candidate, reference_))) return false;
+    if (!fails_(candidate)) return false;
     best_ = std::move(candidate);
     return true;
   }
 
  private:
   CaseTensors best_;
-  const Law& law_;
-  Reference& reference_;
+  const FailsLikewise& fails_;
   int tries_ = 0;
 };
 
@@ -167,19 +161,24 @@ void shrink_values(TensorShrinker& shrinker) {
 
 }  // namespace
 
-ShrunkSpec shrink_spec(const CaseSpec& spec, const Law& law, Reference& reference) {
+FailsLikewise fails_law(const Law& law, Reference& reference) {
+  return [&law, &reference](const CaseTensors& tensors) {
+    return check_guarded(law, tensors, reference).status == LawOutcome::Status::fails;
+  };
+}
+
+CaseSpec shrink_spec(const CaseSpec& spec, const FailsLikewise& fails) {
   int tries = 0;
   const auto still_fails = [&](const CaseSpec& candidate) {
     if (tries >= kSpecTries) return false;
     ++tries;
-    return fails(check_guarded(law, bucketed(expand(candidate)), reference));
+    return fails(bucketed(expand(candidate)));
   };
-  const CaseSpec smallest = rc::shrinkable::findLocalMin(shrinkable_spec(spec), still_fails).first;
-  return {smallest, check_guarded(law, bucketed(expand(smallest)), reference)};
+  return rc::shrinkable::findLocalMin(shrinkable_spec(spec), still_fails).first;
 }
 
-CaseTensors shrink_tensors(const CaseTensors& tensors, const Law& law, Reference& reference) {
-  TensorShrinker shrinker(bucketed(tensors), law, reference);
+CaseTensors shrink_tensors(const CaseTensors& tensors, const FailsLikewise& fails) {
+  TensorShrinker shrinker(bucketed(tensors), fails);
   remove_runs(shrinker, shrinker.best().spec.rows_heads(),
               [](const CaseTensors& from, const auto& kept) { return remap_rows(from, kept); });
   remove_runs(shrinker, shrinker.best().spec.num_partitions,

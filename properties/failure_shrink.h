@@ -1,7 +1,6 @@
 #pragma once
 
-#include <optional>
-#include <string>
+#include <functional>
 
 #include "properties/laws.h"
 
@@ -9,16 +8,17 @@
 // failure shrinks to the same case anywhere.
 namespace lsecheck {
 
-struct ShrunkSpec {
-  CaseSpec spec;
-  LawOutcome outcome;  // fails
-};
+// Whether a smaller case, as it would be launched, fails like the one to be made small. The same answer at every call.
+using FailsLikewise = std::function<bool(const CaseTensors&)>;
 
-// spec fails the law. The simplest spec reached that fails it too.
-ShrunkSpec shrink_spec(const CaseSpec& spec, const Law& law, Reference& reference);
+// By the law alone. Law and reference outlive it.
+FailsLikewise fails_law(const Law& law, Reference& reference);
 
-// tensors fail the law. Fewer partitions, rows and depth; LSEs to 0, small integers and fewer bits; values to 0, 1,
-// powers of two and fewer bits.
-CaseTensors shrink_tensors(const CaseTensors& tensors, const Law& law, Reference& reference);
+// spec fails. The simplest spec reached that fails likewise.
+CaseSpec shrink_spec(const CaseSpec& spec, const FailsLikewise& fails);
+
+// tensors fail. Fewer partitions, rows and depth; LSEs to 0, small integers and fewer bits; values to 0, 1, powers of
+// two and fewer bits.
+CaseTensors shrink_tensors(const CaseTensors& tensors, const FailsLikewise& fails);
 
 }  // namespace lsecheck

@@ -42,12 +42,12 @@ TEST(FailureShrink, SpecKeepsWhatTheFailureNeeds) {
     const CaseSpec spec = draw_spec(9, i, {.kernels = {KernelId::fa4_splitk_combine}});
     if (second_slot_matters(bucketed(expand(spec)), *reference).status != LawOutcome::Status::fails) continue;
     ++shrunk_cases;
-    const ShrunkSpec shrunk = shrink_spec(spec, law, *reference);
-    EXPECT_EQ(shrunk.outcome.status, LawOutcome::Status::fails);
-    EXPECT_EQ(shrunk.spec.num_partitions, 33) << "the smallest P with a second slot";
-    EXPECT_EQ(shrunk.spec.rows_heads(), 1U);
-    EXPECT_EQ(shrunk.spec.ov_depth, 64);
-    EXPECT_EQ(shrink_spec(spec, law, *reference).spec, shrunk.spec) << "shrinking is deterministic";
+    const CaseSpec shrunk = shrink_spec(spec, fails_law(law, *reference));
+    EXPECT_EQ(second_slot_matters(bucketed(expand(shrunk)), *reference).status, LawOutcome::Status::fails);
+    EXPECT_EQ(shrunk.num_partitions, 33) << "the smallest P with a second slot";
+    EXPECT_EQ(shrunk.rows_heads(), 1U);
+    EXPECT_EQ(shrunk.ov_depth, 64);
+    EXPECT_EQ(shrink_spec(spec, fails_law(law, *reference)), shrunk) << "shrinking is deterministic";
   }
   EXPECT_EQ(shrunk_cases, 5);
 }
@@ -64,7 +64,7 @@ TEST(FailureShrink, TensorsKeepOneLargeValueAndOneLargeLse) {
   CaseTensors tensors = expand(spec);
   tensors.lse_partial[tensors.lse_index(7, 2)] = 20.75F;
   tensors.o_partial[tensors.o_index(7, 2, 10)] = round_to_nearest_even(spec.partial, 3.14);
-  const CaseTensors shrunk = shrink_tensors(tensors, law, *reference);
+  const CaseTensors shrunk = shrink_tensors(tensors, fails_law(law, *reference));
   EXPECT_EQ(large_value_and_lse(shrunk, *reference).status, LawOutcome::Status::fails);
   EXPECT_EQ(shrunk.spec.num_partitions, 1);
   EXPECT_EQ(shrunk.spec.rows_heads(), 1U);
@@ -89,7 +89,7 @@ TEST(FailureShrink, MlaTensorsKeepALaunchableSplitCountAndLoseTheSink) {
   CaseTensors tensors = expand(spec);
   tensors.lse_partial[tensors.lse_index(7, 2)] = 20.75F;
   tensors.o_partial[tensors.o_index(7, 2, 10)] = round_to_nearest_even(spec.partial, 3.14);
-  const CaseTensors shrunk = shrink_tensors(tensors, law, *reference);
+  const CaseTensors shrunk = shrink_tensors(tensors, fails_law(law, *reference));
   EXPECT_EQ(large_value_and_lse(shrunk, *reference).status, LawOutcome::Status::fails);
   EXPECT_EQ(shrunk.spec.num_partitions, 2);
   EXPECT_EQ(shrunk.spec.rows_heads(), 1U);
@@ -113,16 +113,16 @@ TEST(FailureShrink, MassesAndTheExponentFormAreSimplified) {
   spec.mass = MassRegime::near_one;
   CaseTensors tensors = expand(spec);
   tensors.mass_partial[tensors.lse_index(7, 0)] = 5.3F;
-  const CaseTensors shrunk = shrink_tensors(tensors, law, *reference);
+  const CaseTensors shrunk = shrink_tensors(tensors, fails_law(law, *reference));
   EXPECT_EQ(shrunk.spec.num_partitions, 1);
   EXPECT_EQ(shrunk.spec.exponent, ExponentForm::log2);
   EXPECT_EQ(shrunk.mass_partial, std::vector<float>{5.0F});
 
   spec.mass = MassRegime::spread;
-  const ShrunkSpec simplest = shrink_spec(spec, law, *reference);
-  EXPECT_EQ(simplest.outcome.status, LawOutcome::Status::fails);
-  EXPECT_EQ(simplest.spec.exponent, ExponentForm::log2);
-  EXPECT_EQ(simplest.spec.mass, MassRegime::counts) << "the simplest regime with masses above 4";
+  const CaseSpec simplest = shrink_spec(spec, fails_law(law, *reference));
+  EXPECT_EQ(large_mass(expand(simplest), *reference).status, LawOutcome::Status::fails);
+  EXPECT_EQ(simplest.exponent, ExponentForm::log2);
+  EXPECT_EQ(simplest.mass, MassRegime::counts) << "the simplest regime with masses above 4";
 }
 
 }  // namespace

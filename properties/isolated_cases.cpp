@@ -1,16 +1,17 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <deque>
 #include <map>
-#include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "properties/case_evaluator.h"
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
+#include "properties/crash_shrink.h"
+#include "properties/kernel_death.h"
 #include "properties/results_wire.h"
 #include "properties/tensor_edits.h"
 #include "properties/token.h"
@@ -35,37 +36,33 @@ class IsolatedCases final : public CaseEvaluator {
       : config_(config),
         laws_(laws),
         pool_([this](std::string_view request, const WorkerPool::Mark& mark) { return serve(request, mark); },
-              config.jobs, config.isolation.value()) {}
+              config.jobs, config.isolation.value()) {
+    for (const Failure& failure : config.earlier_failures) {
+      if (is_kernel_death(failure)) count_death(std::get<Token>(parse_token(failure.found_token)).spec.kernel);
+    }
+  }
 
-  std::vector<RunResults> evaluate(std::uint64_t begin, std::uint64_t end) override {
-    std::vector<CaseSpec> specs;
-    std::vector<WorkerTask> tasks;
-    std::vector<std::uint64_t> case_of_task;
+  void begin(std::uint64_t begin, std::uint64_t end) override {
     for (std::uint64_t i = begin; i < end; ++i) {
-      specs.push_back(draw_spec(config_.seed, i, config_.limits));
-      if (given_up(specs.back().kernel)) continue;
-      tasks.push_back({static_cast<std::size_t>(specs.back().kernel), kEvaluate + std::to_string(i)});
-      case_of_task.push_back(i);
+      running_.push_back({i, draw_spec(config_.seed, i, config_.limits)});
+      pool_.submit({group_of(running_.back().spec.kernel), kEvaluate + std::to_string(i)});
     }
-    const std::vector<WorkerAnswer> answers = pool_.run(tasks, kDeathsUntilGivenUp);
-    std::vector<RunResults> results(end - begin);
-    for (RunResults& one : results) one.totals.cases = 1;
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      const std::uint64_t case_index = case_of_task[i];
-      const CaseSpec& spec = specs[case_index - begin];
-      // Several workers of a kernel may have gone on behind its last death; what they found is not kept, so that the
-      // results do not depend on the number of jobs.
-      if (given_up(spec.kernel)) continue;
-      results[case_index - begin] = results_of(spec, case_index, answers[i]);
-    }
-    return results;
+  }
+
+  // Deaths are counted here, where answers are in order: which case is the last of a kernel depends neither on time nor
+  // on jobs.
+  RunResults next() override {
+    const DrawnCase drawn = running_.front();
+    running_.pop_front();
+    return results_of(drawn, pool_.next());
   }
 
   Failure shrink(const Failure& failure) override {
-    if (lost_.contains(failure.case_index)) return failure;
+    if (const auto lost = lost_.find(failure.case_index); lost != lost_.end()) {
+      return shrunk_crash(failure, lost->second, config_);
+    }
     const CaseSpec spec = draw_spec(config_.seed, failure.case_index, config_.limits);
-    const WorkerAnswer answer =
-        pool_.run({{static_cast<std::size_t>(spec.kernel), kShrink + to_wire(failure), kShrinkPatience}}, 1).front();
+    const WorkerAnswer answer = pool_.ask({group_of(spec.kernel), kShrink + to_wire(failure), kShrinkPatience});
     if (answer.death.empty()) return failure_from_wire(answer.reply);
     Failure as_drawn = failure;
     as_drawn.message += fmt::format("\nnot made smaller: a smaller case {}", answer.death);
@@ -73,9 +70,18 @@ class IsolatedCases final : public CaseEvaluator {
   }
 
  private:
-  bool given_up(KernelId kernel) const {
-    const auto found = deaths_.find(kernel);
-    return found != deaths_.end() && found->second >= kDeathsUntilGivenUp;
+  struct DrawnCase {
+    std::uint64_t case_index = 0;
+    CaseSpec spec;
+  };
+
+  static std::size_t group_of(KernelId kernel) { return static_cast<std::size_t>(kernel); }
+
+  // Whether it was the kernel's last.
+  bool count_death(KernelId kernel) {
+    const bool last = ++deaths_[kernel] == kDeathsUntilGivenUp;
+    if (last) pool_.give_up(group_of(kernel));
+    return last;
   }
 
   // Runs in the worker.
@@ -90,23 +96,31 @@ class IsolatedCases final : public CaseEvaluator {
                                  {[&](LawId law) { mark(mark_of(law)); }, {}}));
   }
 
-  RunResults results_of(const CaseSpec& spec, std::uint64_t case_index, WorkerAnswer answer) {
+  RunResults results_of(const DrawnCase& drawn, WorkerAnswer answer) {
+    if (answer.given_up()) {
+      RunResults nothing;
+      nothing.totals.cases = 1;
+      return nothing;
+    }
     if (answer.death.empty()) {
       try {
         return results_from_wire(answer.reply);
       } catch (const std::invalid_argument&) {
         answer.death = "sent back damaged results";
+        answer.by_itself = true;
       }
     }
-    return lost_case(spec, case_index, answer);
+    return lost_case(drawn, answer);
   }
 
   // What a case leaves whose process died: one failure, of the law that was being checked.
-  RunResults lost_case(const CaseSpec& spec, std::uint64_t case_index, const WorkerAnswer& answer) {
-    lost_.insert(case_index);
-    const bool last = ++deaths_[spec.kernel] >= kDeathsUntilGivenUp;
-    const Law* const law =
-        answer.mark == 0 ? laws_.front() : find_law(static_cast<std::uint8_t>(answer.mark - mark_of(LawId{})));
+  RunResults lost_case(const DrawnCase& drawn, const WorkerAnswer& answer) {
+    const auto& [case_index, spec] = drawn;
+    lost_[case_index] = answer;
+    const bool last = count_death(spec.kernel);
+    const Law* law = nullptr;
+    if (answer.mark != 0) law = find_law(static_cast<std::uint8_t>(answer.mark - mark_of(LawId{})));
+    if (law == nullptr) law = laws_.front();
     const std::string kernel(name_of(spec.kernel));
     RunResults results;
     results.totals.cases = 1;
@@ -119,7 +133,7 @@ class IsolatedCases final : public CaseEvaluator {
     failure.law = law->name;
     failure.token = failure.found_token = format_token({static_cast<std::uint8_t>(law->id), spec});
     failure.shape = describe_spec(spec);
-    failure.message = fmt::format("the process that ran the kernel {}", answer.death);
+    failure.message = kernel_death(answer);
     if (last) {
       failure.message += fmt::format("\nafter {} such cases this kernel is run no more", kDeathsUntilGivenUp);
     }
@@ -134,8 +148,9 @@ class IsolatedCases final : public CaseEvaluator {
   const RunConfig& config_;
   const std::vector<const Law*>& laws_;
   std::unique_ptr<Reference> reference_;  // of a worker
+  std::deque<DrawnCase> running_;
   std::map<KernelId, unsigned> deaths_;
-  std::set<std::uint64_t> lost_;
+  std::map<std::uint64_t, WorkerAnswer> lost_;
   WorkerPool pool_;
 };
 

@@ -59,7 +59,7 @@ void expect_only_the_broken_kernel_fails(const RunResults& results, const RunCon
   for (const Failure& failure : results.failures) {
     EXPECT_EQ(failure.kernel, kBroken);
     EXPECT_THAT(failure.message, HasSubstr("the process that ran the kernel " + how));
-    const auto parsed = parse_token(failure.token);
+    const auto parsed = parse_token(failure.found_token);
     ASSERT_TRUE(std::holds_alternative<Token>(parsed));
     EXPECT_EQ(std::get<Token>(parsed).spec, draw_spec(config.seed, failure.case_index, config.limits));
     EXPECT_EQ(find_law(std::get<Token>(parsed).law)->name, failure.law);
@@ -90,6 +90,90 @@ TEST(IsolatedCases, AKernelThatCrashesFailsAlone) {
   expect_only_the_broken_kernel_fails(results, config, "crashed: Aborted");
 }
 
+// A crash becomes the smallest case that crashes likewise: of this kernel, P = 17.
+TEST(IsolatedCases, ACrashIsMadeSmall) {
+  const TemporaryDirectory folder;
+  RunConfig config = isolated_run(64, 2);
+  config.law_glob = "accuracy";
+  config.failure_directory = (folder / "failures").string();
+  const auto crash = [](const CombineShape& shape) {
+    if (shape.num_partitions > 16) std::abort();
+    if (shape.num_partitions == 16) ::_exit(1);  // another failure, not this one smaller
+  };
+  const RunResults results = run_broken(config, crash);
+  ASSERT_FALSE(results.failures.empty());
+  for (const Failure& failure : results.failures) {
+    EXPECT_THAT(failure.message, testing::StartsWith("the process that ran the kernel crashed: Aborted"));
+    const auto small = std::get<Token>(parse_token(failure.token)).spec;
+    EXPECT_EQ(small.num_partitions, 17);
+    EXPECT_EQ(small.rows_heads(), 1U);
+    EXPECT_EQ(failure.shape, describe_spec(small));
+    EXPECT_NE(failure.found_token, failure.token);
+    const CaseFile file = load_case(failure.case_file, 1 << 28);
+    EXPECT_EQ(file.token, failure.token);
+    EXPECT_EQ(file.tensors.spec.num_partitions, 17);
+  }
+  config.jobs = 5;
+  EXPECT_EQ(run_broken(config, crash).failures, results.failures);
+}
+
+// What was begun behind the batch that stops the run is not kept, however far it came.
+TEST(IsolatedCases, AStoppedRunHoldsTheSameOnAnyJobs) {
+  const BrokenKernel broken(*find_kernel(kBroken), [](const CombineShape& shape) {
+    if (shape.num_partitions > 20) throw std::runtime_error("planted");
+  });
+  const KernelInPlace in_place(broken);
+  const auto stopped = [](const RunConfig& config) {
+    CollectingSink sink;
+    EXPECT_EQ(run_cases(config, sink, [](const RunProgress&) {}), RunEnd::too_many_failures);
+    EXPECT_EQ(sink.results.totals.cases, 64U);
+    return to_wire(sink.results);
+  };
+  RunConfig config = isolated_run(1000, 1);
+  config.law_glob = "accuracy";
+  config.max_failures = 1;
+  const std::string bytes = stopped(config);
+  config.jobs = 6;
+  EXPECT_EQ(stopped(config), bytes);
+  config.isolation.reset();
+  EXPECT_EQ(stopped(config), bytes);
+}
+
+// What a case leaves behind can bring down a later one, which is then not made small by itself.
+TEST(IsolatedCases, ACrashOfWhatEarlierCasesLeftStaysAsDrawn) {
+  RunConfig config = isolated_run(4, 1);
+  config.limits.kernels = {KernelId::mha_splitk_reduce};
+  config.law_glob = "accuracy";
+  const RunResults results = run_broken(config, [](const CombineShape&) {
+    static int launches = 0;
+    if (++launches == 3) std::abort();
+  });
+  ASSERT_EQ(results.failures.size(), 1U);
+  EXPECT_EQ(results.failures[0].case_index, 2U);
+  EXPECT_EQ(results.failures[0].token, results.failures[0].found_token);
+  EXPECT_THAT(results.failures[0].message, HasSubstr("\nnot made smaller: alone this case does not do it"));
+}
+
+// A run that was interrupted after some deaths goes on to the bytes of one that was not.
+TEST(IsolatedCases, DeathsOfAnInterruptedRunCount) {
+  RunConfig config = isolated_run(128, 2);
+  config.law_glob = "accuracy";
+  const auto crash = [](const CombineShape& shape) {
+    if (shape.num_partitions > 20 && shape.num_partitions % 2 == 0) std::abort();
+  };
+  const RunResults whole = run_broken(config, crash);
+  ASSERT_EQ(whole.failures.size(), kDeathsUntilGivenUp);
+  config.cases = 64;
+  RunResults parts = run_broken(config, crash);
+  ASSERT_LT(parts.failures.size(), kDeathsUntilGivenUp);
+  ASSERT_FALSE(parts.failures.empty());
+  config.cases = 128;
+  config.first_case = 64;
+  config.earlier_failures = parts.failures;
+  parts.merge(run_broken(config, crash));
+  EXPECT_EQ(to_wire(parts), to_wire(whole));
+}
+
 // After a few deaths the kernel is not run again, so a hang in every case costs a few time limits; where that happens
 // does not depend on the number of jobs.
 TEST(IsolatedCases, AKernelThatHangsIsGivenUpAfterAFewCases) {
@@ -104,6 +188,8 @@ TEST(IsolatedCases, AKernelThatHangsIsGivenUpAfterAFewCases) {
   ASSERT_EQ(results.failures.size(), kDeathsUntilGivenUp);
   for (const Failure& failure : results.failures) {
     EXPECT_THAT(failure.message, HasSubstr("the process that ran the kernel did not end within 0.3 s"));
+    EXPECT_THAT(failure.message, HasSubstr("\nnot made smaller: every attempt would run to that limit"));
+    EXPECT_EQ(failure.token, failure.found_token);
   }
   EXPECT_THAT(results.failures.back().message, HasSubstr("after 3 such cases this kernel is run no more"));
   config.jobs = 5;

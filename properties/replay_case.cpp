@@ -10,6 +10,7 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "properties/case_file.h"
 #include "properties/case_kernel.h"
+#include "properties/kernel_death.h"
 #include "properties/laws.h"
 #include "properties/results_wire.h"
 #include "properties/run_case.h"
@@ -108,7 +109,7 @@ std::vector<Replay> replay_case_files_isolated(const std::vector<std::string>& p
     }
     const CaseFile file = load_case(paths[i], memory_limit);
     replays.push_back({paths[i], std::string(name_of(file.tensors.spec.kernel)), file.law,
-                       name_of(LawOutcome::Status::fails), "the process that ran the kernel " + answers[i].death});
+                       name_of(LawOutcome::Status::fails), kernel_death(answers[i])});
   }
   return replays;
 }

@@ -32,6 +32,10 @@ namespace {
 // small ones tell as much.
 constexpr std::size_t kShrunkPerBatch = 8;
 
+// Batches that are under way together: jobs that have no case left of one go on with the next, while its last cases
+// end. Committed they are one by one, in order.
+constexpr std::size_t kBatchesAtOnce = 8;
+
 // Laws tried in addition to accuracy until two of them apply.
 constexpr std::size_t kExtraLaws = 2;
 
@@ -131,13 +135,15 @@ Failure shrunk_failure(Failure failure, const RunConfig& config, Reference& refe
   const CaseSpec spec = draw_spec(config.seed, failure.case_index, config.limits);
   const Law& law = *find_law(failure.law);
   return naming_case(law.id, spec, [&] {
-    const ShrunkSpec shrunk = shrink_spec(spec, law, reference);
-    failure.token = format_token({static_cast<std::uint8_t>(law.id), shrunk.spec});
-    failure.shape = describe_spec(shrunk.spec);
-    failure.message = law.id == LawId::accuracy ? explained_message(bucketed(expand(shrunk.spec)), reference)
-                                                : shrunk.outcome.message;
+    const FailsLikewise fails = fails_law(law, reference);
+    const CaseSpec small = shrink_spec(spec, fails);
+    failure.token = format_token({static_cast<std::uint8_t>(law.id), small});
+    failure.shape = describe_spec(small);
+    const CaseTensors drawn = expand(small);
+    failure.message = law.id == LawId::accuracy ? explained_message(bucketed(drawn), reference)
+                                                : check_guarded(law, bucketed(drawn), reference).message;
     if (config.failure_directory.empty()) return failure;
-    const CaseTensors tensors = shrink_tensors(expand(shrunk.spec), law, reference);
+    const CaseTensors tensors = shrink_tensors(drawn, fails);
     failure.case_file = failure_file(config.failure_directory, failure);
     save_case(failure.case_file, {tensors, std::string(law.name), failure.token, kGeneratorVersion});
     return failure;
@@ -257,11 +263,22 @@ RunEnd run_cases(const RunConfig& config, ResultSink& sink, const std::function<
   const auto counts = [&](const Failure& failure) { return !config.known || !config.known(failure); };
 
   const auto started = std::chrono::steady_clock::now();
-  RunProgress done{next_case_of(config.shard, config.first_case, config.cases), 0, config.earlier_failures};
+  const auto earlier = std::count_if(config.earlier_failures.begin(), config.earlier_failures.end(), counts);
+  RunProgress done{next_case_of(config.shard, config.first_case, config.cases), 0, static_cast<std::uint64_t>(earlier)};
+  const auto end_of_batch = [&](std::uint64_t begin) { return std::min(begin + kBatchCases, config.cases); };
+  // The hook hears of no case that the run, which may stop at any batch, does not hold.
+  const std::size_t batches_at_once = config.on_measured ? 1 : kBatchesAtOnce;
+  std::size_t batches_begun = 0;
+  std::uint64_t to_begin = done.next_case;
   while (done.next_case < config.cases) {
-    const std::uint64_t end = std::min(done.next_case + kBatchCases, config.cases);
+    for (; to_begin < config.cases && batches_begun < batches_at_once; ++batches_begun) {
+      cases->begin(to_begin, end_of_batch(to_begin));
+      to_begin = next_case_of(config.shard, end_of_batch(to_begin), config.cases);
+    }
+    const std::uint64_t end = end_of_batch(done.next_case);
     RunResults batch;
-    for (const RunResults& one : cases->evaluate(done.next_case, end)) batch.merge(one);
+    for (std::uint64_t i = done.next_case; i < end; ++i) batch.merge(cases->next());
+    --batches_begun;
     std::size_t counted = 0;
     for (Failure& failure : batch.failures) {
       if (counts(failure) && ++counted <= std::min(kShrunkPerBatch, std::size_t{config.max_failures}))

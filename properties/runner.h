@@ -25,10 +25,10 @@ using MeasurementHook =
 struct RunConfig {
   std::string profile;
   std::uint64_t seed = 0;
-  std::uint64_t cases = 0;             // length of the sequence
-  Shard shard;                         // the part of the sequence that is run
-  std::uint64_t first_case = 0;        // where a resumed run goes on
-  std::uint64_t earlier_failures = 0;  // of the part before first_case
+  std::uint64_t cases = 0;                // length of the sequence
+  Shard shard;                            // the part of the sequence that is run
+  std::uint64_t first_case = 0;           // where a resumed run goes on
+  std::vector<Failure> earlier_failures;  // of the cases before it
   std::string kernel_glob = "*";
   std::string law_glob = "*";
   DrawLimits limits;
@@ -45,8 +45,8 @@ struct RunConfig {
   MeasurementHook on_measured;  // not with isolation: the hook would hear nothing of what other processes measure
 };
 
-// A kernel that brings down so many of its processes is run no more: one that hangs costs the whole time limit every
-// time.
+// A kernel that brings down so many of its processes, earlier_failures included, is run no more: one that hangs costs
+// the whole time limit every time. Each shard of a run counts for itself.
 inline constexpr unsigned kDeathsUntilGivenUp = 3;
 
 struct RunProgress {

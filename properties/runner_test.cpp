@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <stdexcept>
 
 #include "kernels/cuda/cuda_backend.h"
@@ -86,6 +87,25 @@ TEST(Runner, TimeStopsAtABatchBoundary) {
   config.time = std::chrono::nanoseconds(1);
   EXPECT_EQ(run_cases(config, sink, [](const RunProgress&) {}), RunEnd::out_of_time);
   EXPECT_EQ(sink.ends, (std::vector<std::uint64_t>{64}));
+}
+
+// Batches overlap, but not before a hook, which would hear of cases behind the stop.
+TEST(Runner, TheHookHearsOfTheCasesOfTheRunAlone) {
+  CollectingSink sink;
+  RunConfig config = small_run(10'000);
+  config.jobs = 3;
+  config.time = std::chrono::nanoseconds(1);
+  std::atomic<std::uint64_t> heard = 0;
+  std::atomic<std::uint64_t> last = 0;
+  config.on_measured = [&](std::uint64_t index, const CaseTensors&, const AccuracyMeasurement&) {
+    ++heard;
+    for (std::uint64_t before = last; before < index && !last.compare_exchange_weak(before, index);) {
+    }
+  };
+  run_cases(config, sink, [](const RunProgress&) {});
+  EXPECT_EQ(sink.ends, (std::vector<std::uint64_t>{64}));
+  EXPECT_EQ(heard, 64U);
+  EXPECT_EQ(last, 63U);
 }
 
 TEST(Runner, EveryCaseChecksAccuracyAndTwoMoreLaws) {

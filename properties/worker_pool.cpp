@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -93,22 +94,39 @@ void limit_memory(std::uint64_t bytes) {
   ::setrlimit(RLIMIT_DATA, &both);
 }
 
-std::string death_of(int status, const WorkerLimits& limits) {
-  if (WIFSIGNALED(status)) return fmt::format("crashed: {}", strsignal(WTERMSIG(status)));
+WorkerAnswer death_of(int status, const WorkerLimits& limits) {
+  WorkerAnswer answer;
   if (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemory) {
-    return fmt::format("took more than the {} MiB of memory that it may", limits.memory_bytes >> 20);
+    answer.death = fmt::format("took more than the {} MiB of memory that it may", limits.memory_bytes >> 20);
+    return answer;
   }
-  return fmt::format("ended its process with exit code {}", WEXITSTATUS(status));
+  answer.by_itself = true;
+  answer.death = WIFSIGNALED(status) ? fmt::format("crashed: {}", strsignal(WTERMSIG(status)))
+                                     : fmt::format("ended its process with exit code {}", WEXITSTATUS(status));
+  return answer;
 }
 
 }  // namespace
+
+struct WorkerPool::Slot {
+  WorkerTask task;
+  bool begun = false;
+  bool answered = false;
+  WorkerAnswer answer;
+  std::optional<std::string> error;  // in the place of an answer
+
+  WorkerAnswer take() {
+    if (error) throw std::runtime_error(*error);
+    return std::move(answer);
+  }
+};
 
 struct WorkerPool::Worker {
   std::size_t group = 0;
   pid_t process = -1;
   int channel = -1;
   std::uint32_t* mark = nullptr;  // shared with the worker
-  std::optional<std::size_t> task;
+  Slot* slot = nullptr;           // the task it is at
   Clock::time_point deadline;
 
   Worker() = default;
@@ -166,6 +184,7 @@ std::unique_ptr<WorkerPool::Worker> WorkerPool::start(std::size_t group) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("cannot talk to a worker process");
   worker->channel = ends[0];
   const pid_t parent = ::getpid();
+  std::fflush(nullptr);  // what is buffered must not be written by both
   worker->process = ::fork();
   if (worker->process == 0) {
     // It must not outlive the program, however that ends.
@@ -186,106 +205,145 @@ std::unique_ptr<WorkerPool::Worker> WorkerPool::start(std::size_t group) {
 // Started where all of the group's are busy. At most `jobs` of a group, for no more tasks run at once.
 WorkerPool::Worker& WorkerPool::idle_worker(std::size_t group) {
   for (const auto& worker : workers_) {
-    if (worker->group == group && !worker->task) return *worker;
+    if (worker->group == group && worker->slot == nullptr) return *worker;
   }
   return *workers_.emplace_back(start(group));
 }
 
-// One call of run().
-class WorkerPool::Batch {
- public:
-  Batch(WorkerPool& pool, const std::vector<WorkerTask>& tasks, unsigned give_up)
-      : pool_(pool), tasks_(tasks), give_up_(give_up), answers_(tasks.size()), waiting_(tasks.size()) {
-    for (std::size_t i = 0; i < tasks.size(); ++i) waiting_[i] = i;
-  }
+void WorkerPool::submit(WorkerTask task) {
+  Slot& slot = slots_.emplace_back();
+  slot.answered = given_up_.contains(task.group);
+  slot.task = std::move(task);
+}
 
-  std::vector<WorkerAnswer> run() {
-    while (busy_ > 0 || !waiting_.empty()) {
-      begin_tasks();
-      if (busy_ > 0) take_answers();
+WorkerAnswer WorkerPool::next() {
+  run_until_answered(slots_.front());
+  Slot slot = std::move(slots_.front());
+  slots_.pop_front();
+  return slot.take();
+}
+
+WorkerAnswer WorkerPool::ask(WorkerTask task) {
+  Slot slot;
+  slot.task = std::move(task);
+  urgent_ = &slot;
+  run_until_answered(slot);
+  return slot.take();
+}
+
+void WorkerPool::give_up(std::size_t group) {
+  given_up_.insert(group);
+  for (const auto& worker : workers_) {
+    if (worker->group != group) continue;
+    worker->end();
+    if (worker->slot != nullptr) answer(*worker, {});
+  }
+  remove_ended_workers();
+  for (Slot& slot : slots_) {
+    if (slot.task.group != group) continue;
+    slot.answered = true;
+    slot.answer = {};
+    slot.error.reset();
+  }
+}
+
+std::vector<WorkerAnswer> WorkerPool::run(const std::vector<WorkerTask>& tasks, unsigned deaths) {
+  for (const WorkerTask& task : tasks) submit(task);
+  std::vector<WorkerAnswer> answers;
+  std::map<std::size_t, unsigned> deaths_of;
+  for (const WorkerTask& task : tasks) {
+    answers.push_back(next());
+    if (!answers.back().death.empty() && ++deaths_of[task.group] == deaths) give_up(task.group);
+  }
+  return answers;
+}
+
+// Looks after the workers at least once, so that those who have replied get further tasks.
+void WorkerPool::run_until_answered(const Slot& slot) {
+  do {
+    begin_tasks();
+    take_answers(!slot.answered);
+  } while (!slot.answered);
+}
+
+void WorkerPool::begin_tasks() {
+  if (urgent_ != nullptr && busy_ < jobs_) begin(*std::exchange(urgent_, nullptr));
+  for (Slot& slot : slots_) {
+    if (busy_ >= jobs_) return;
+    if (!slot.begun && !slot.answered) begin(slot);
+  }
+}
+
+void WorkerPool::begin(Slot& slot) {
+  Worker& worker = idle_worker(slot.task.group);
+  std::atomic_ref(*worker.mark).store(0);
+  worker.slot = &slot;
+  worker.deadline = Clock::now() + time_of(slot.task);
+  // A worker that is already gone shows when its reply is waited for.
+  static_cast<void>(write_message(worker.channel, slot.task.request));
+  slot.begun = true;
+  ++busy_;
+}
+
+// Those that are there; with `wait`, from the first reply, death or deadline on.
+void WorkerPool::take_answers(bool wait) {
+  std::vector<pollfd> watched;
+  std::vector<Worker*> workers;
+  Clock::time_point first = Clock::time_point::max();
+  for (const auto& worker : workers_) {
+    if (worker->slot == nullptr) continue;
+    watched.push_back({worker->channel, POLLIN, 0});
+    workers.push_back(worker.get());
+    first = std::min(first, worker->deadline);
+  }
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(first - Clock::now()).count() + 1;
+  const int timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
+  if (::poll(watched.data(), watched.size(), wait ? timeout : 0) < 0 && errno != EINTR) {
+    fail("cannot wait for worker processes");
+  }
+  for (std::size_t i = 0; i < watched.size(); ++i) {
+    Worker& worker = *workers[i];
+    if (watched[i].revents != 0) {
+      take_reply(worker);
+    } else if (Clock::now() >= worker.deadline) {
+      worker.end();
+      WorkerAnswer death;
+      death.death =
+          fmt::format("did not end within {} s", std::chrono::duration<double>(time_of(worker.slot->task)).count());
+      answer(worker, std::move(death));
     }
-    return std::move(answers_);
   }
+  remove_ended_workers();
+}
 
- private:
-  void begin_tasks() {
-    std::erase_if(waiting_, [&](std::size_t i) {
-      const std::size_t group = tasks_[i].group;
-      if (deaths_[group] >= give_up_) return true;
-      if (busy_ >= pool_.jobs_) return false;
-      begin(pool_.idle_worker(group), i);
-      return true;
-    });
+void WorkerPool::take_reply(Worker& worker) {
+  const auto message = read_message(worker.channel);
+  if (!message || message->empty()) {
+    const int status = worker.end();
+    return answer(worker, death_of(status, limits_));
   }
-
-  void begin(Worker& worker, std::size_t i) {
-    std::atomic_ref(*worker.mark).store(0);
-    worker.task = i;
-    worker.deadline = Clock::now() + time_of(tasks_[i]);
-    // A worker that is already gone shows when its reply is waited for.
-    static_cast<void>(write_message(worker.channel, tasks_[i].request));
-    ++busy_;
+  std::string content = message->substr(1);
+  if (message->front() == static_cast<char>(ReplyKind::error)) {
+    worker.slot->error = std::move(content);
+    content.clear();
   }
+  answer(worker, {std::move(content), "", false, 0});
+}
 
-  // Waits for the first reply, death or deadline.
-  void take_answers() {
-    std::vector<pollfd> watched;
-    std::vector<Worker*> workers;
-    Clock::time_point first = Clock::time_point::max();
-    for (const auto& worker : pool_.workers_) {
-      if (!worker->task) continue;
-      watched.push_back({worker->channel, POLLIN, 0});
-      workers.push_back(worker.get());
-      first = std::min(first, worker->deadline);
-    }
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(first - Clock::now()).count() + 1;
-    const int timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
-    if (::poll(watched.data(), watched.size(), timeout) < 0 && errno != EINTR) fail("cannot wait for worker processes");
-    for (std::size_t i = 0; i < watched.size(); ++i) {
-      if (watched[i].revents != 0) {
-        take_reply(*workers[i]);
-      } else if (Clock::now() >= workers[i]->deadline) {
-        workers[i]->end();
-        const std::chrono::duration<double> time = time_of(tasks_[*workers[i]->task]);
-        lose(*workers[i], fmt::format("did not end within {} s", time.count()));
-      }
-    }
-    std::erase_if(pool_.workers_, [](const auto& worker) { return worker->process < 0; });
-  }
+void WorkerPool::answer(Worker& worker, WorkerAnswer answer) {
+  answer.mark = std::atomic_ref(*worker.mark).load();
+  worker.slot->answer = std::move(answer);
+  worker.slot->answered = true;
+  worker.slot = nullptr;
+  --busy_;
+}
 
-  void take_reply(Worker& worker) {
-    const auto message = read_message(worker.channel);
-    if (!message || message->empty()) {
-      const int status = worker.end();
-      return lose(worker, death_of(status, pool_.limits_));
-    }
-    if (message->front() == static_cast<char>(ReplyKind::error)) throw std::runtime_error(message->substr(1));
-    answers_[*worker.task].reply = message->substr(1);
-    worker.task.reset();
-    --busy_;
-  }
+void WorkerPool::remove_ended_workers() {
+  std::erase_if(workers_, [](const auto& worker) { return worker->process < 0; });
+}
 
-  // The worker has ended.
-  void lose(const Worker& worker, std::string death) {
-    answers_[*worker.task].death = std::move(death);
-    answers_[*worker.task].mark = std::atomic_ref(*worker.mark).load();
-    ++deaths_[worker.group];
-    --busy_;
-  }
-
-  std::chrono::milliseconds time_of(const WorkerTask& task) const { return task.patience * pool_.limits_.task_time; }
-
-  WorkerPool& pool_;
-  const std::vector<WorkerTask>& tasks_;
-  unsigned give_up_;
-  std::vector<WorkerAnswer> answers_;
-  std::vector<std::size_t> waiting_;  // indices of tasks, in their order
-  std::map<std::size_t, unsigned> deaths_;
-  std::size_t busy_ = 0;
-};
-
-std::vector<WorkerAnswer> WorkerPool::run(const std::vector<WorkerTask>& tasks, unsigned give_up) {
-  return Batch(*this, tasks, give_up).run();
+std::chrono::milliseconds WorkerPool::time_of(const WorkerTask& task) const {
+  return task.patience * limits_.task_time;
 }
 
 }  // namespace lsecheck

@@ -61,6 +61,9 @@ TEST(WorkerPool, ADeathCostsOneTask) {
       kNever);
   EXPECT_THAT(answers[1].death, HasSubstr("crashed: Aborted"));
   EXPECT_EQ(answers[1].mark, 7U) << "how far it came";
+  EXPECT_TRUE(answers[1].by_itself);
+  EXPECT_FALSE(answers[3].by_itself);
+  EXPECT_FALSE(answers[6].by_itself);
   EXPECT_THAT(answers[3].death, HasSubstr("did not end within 0.3 s"));
   EXPECT_THAT(answers[5].death, HasSubstr("exit code 3"));
   EXPECT_THAT(answers[6].death, HasSubstr("of memory that it may"));
@@ -78,6 +81,37 @@ TEST(WorkerPool, AGroupThatKeepsDyingIsGivenUp) {
   EXPECT_EQ(answers[2].reply + answers[2].death, "");
   EXPECT_EQ(answers[4].reply + answers[4].death, "");
   EXPECT_THAT(answers[3].reply, HasSubstr("done b"));
+}
+
+// While the first task of a stream takes its time others are answered behind it; what is asked goes first.
+TEST(WorkerPool, AStreamAnswersInOrderAndWhatIsAskedGoesFirst) {
+  WorkerPool pool(
+      [](std::string_view request, const WorkerPool::Mark&) {
+        static int tasks = 0;
+        if (request == "slow") ::usleep(200'000);
+        return std::string(request) + std::to_string(++tasks);
+      },
+      2, {});
+  for (const char* request : {"slow", "a", "b", "c"}) pool.submit({0, request});
+  EXPECT_EQ(pool.next().reply, "slow1");
+  EXPECT_EQ(pool.next().reply, "a1");
+  EXPECT_EQ(pool.ask({1, "asked"}).reply, "asked1");
+  pool.submit({0, "d"});
+  for (const char first : {'b', 'c', 'd'}) EXPECT_EQ(pool.next().reply.front(), first);
+}
+
+// Those answered already, those at work and those that wait; other groups and what is asked are not concerned.
+TEST(WorkerPool, WhatIsGivenUpHasNoAnswers) {
+  WorkerPool pool(obey, 2, {});
+  for (const char* request : {"a", "b", "hang", "c"}) pool.submit({0, request});
+  pool.submit({1, "d"});
+  EXPECT_THAT(pool.next().reply, HasSubstr("done a"));
+  pool.give_up(0);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(pool.next().given_up());
+  EXPECT_THAT(pool.next().reply, HasSubstr("done d"));
+  pool.submit({0, "e"});
+  EXPECT_TRUE(pool.next().given_up());
+  EXPECT_THAT(pool.ask({0, "f"}).reply, HasSubstr("done f"));
 }
 
 TEST(WorkerPool, AnExceptionOfTheWorkComesThrough) {

@@ -1,0 +1,75 @@
+#include "properties/crash_shrink.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "properties/case_expand.h"
+#include "properties/case_file.h"
+#include "properties/failure_shrink.h"
+#include "properties/tensor_edits.h"
+#include "properties/token.h"
+
+namespace lsecheck {
+namespace {
+
+// Of spec and tensors together: an attempt costs a process.
+constexpr int kCrashTries = 400;
+
+class CrashAttempts {
+ public:
+  CrashAttempts(const Law& law, const WorkerAnswer& death, const RunConfig& config)
+      : law_(law),
+        death_(death.death),
+        limits_(config.isolation.value()),
+        reference_(make_reference(config.reference)) {}
+
+  bool operator()(const CaseTensors& tensors) {
+    if (tries_ == kCrashTries) return false;
+    ++tries_;
+    const auto check = [&](std::string_view, const WorkerPool::Mark&) {
+      check_guarded(law_, tensors, *reference_);
+      return std::string("alive");
+    };
+    const WorkerAnswer answer = WorkerPool(check, 1, limits_).ask({0, "check"});
+    // A smaller case that hangs is another failure, and not one to meet again.
+    if (!answer.death.empty() && !answer.by_itself) tries_ = kCrashTries;
+    return answer.death == death_;
+  }
+
+ private:
+  const Law& law_;
+  std::string death_;
+  WorkerLimits limits_;
+  std::unique_ptr<Reference> reference_;
+  int tries_ = 0;
+};
+
+}  // namespace
+
+Failure shrunk_crash(Failure failure, const WorkerAnswer& death, const RunConfig& config) {
+  if (!death.by_itself) {
+    failure.message += "\nnot made smaller: every attempt would run to that limit";
+    return failure;
+  }
+  const CaseSpec spec = draw_spec(config.seed, failure.case_index, config.limits);
+  const Law& law = *find_law(failure.law);
+  CrashAttempts attempts(law, death, config);
+  if (!attempts(bucketed(expand(spec)))) {
+    failure.message +=
+        "\nnot made smaller: alone this case does not do it; an earlier one must have damaged the process";
+    return failure;
+  }
+  const FailsLikewise crashes = std::ref(attempts);
+  const CaseSpec small = shrink_spec(spec, crashes);
+  failure.token = format_token({static_cast<std::uint8_t>(law.id), small});
+  failure.shape = describe_spec(small);
+  if (config.failure_directory.empty()) return failure;
+  failure.case_file = failure_file(config.failure_directory, failure);
+  save_case(failure.case_file,
+            {shrink_tensors(expand(small), crashes), std::string(law.name), failure.token, kGeneratorVersion});
+  return failure;
+}
+
+}  // namespace lsecheck
