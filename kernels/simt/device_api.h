@@ -15,7 +15,7 @@
 // executor.
 #define LSECHECK_KERNEL
 #define LSECHECK_LAUNCH_BOUNDS(threads)
-#define LSECHECK_DEVICE [[gnu::always_inline]] inline
+#define LSECHECK_DEVICE LSECHECK_ALWAYS_INLINE inline
 #define LSECHECK_UNROLL
 #define threadIdx (::lsecheck::simt::BlockRunner::current().thread_index())
 #define blockIdx (::lsecheck::simt::BlockRunner::current().block_index())
