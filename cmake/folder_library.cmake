@@ -23,7 +23,7 @@ function(lsecheck_folder_library name)
   if(tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE
-      ${link} lsecheck_options rapidcheck GTest::gmock GTest::gtest_main fmt::fmt-header-only)
+      ${link} lsecheck_options rapidcheck GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE LSECHECK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     # RapidCheck properties draw the same cases in every run.
     gtest_discover_tests(${name}_test NO_PRETTY_VALUES TEST_FILTER "-*NightlyTest*" DISCOVERY_TIMEOUT 60

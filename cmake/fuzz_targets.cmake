@@ -9,14 +9,14 @@ target_link_libraries(lsecheck_fuzz_targets PUBLIC lsecheck_fuzz lsecheck_report
 target_include_directories(lsecheck_fuzz_targets PUBLIC ${CMAKE_SOURCE_DIR})
 
 add_executable(fuzz_replay ${CMAKE_SOURCE_DIR}/fuzz/targets/replay_main.cpp)
-target_link_libraries(fuzz_replay PRIVATE lsecheck_fuzz_targets lsecheck_options fmt::fmt-header-only)
+target_link_libraries(fuzz_replay PRIVATE lsecheck_fuzz_targets lsecheck_options)
 foreach(name IN LISTS fuzz_target_names)
   add_test(NAME fuzz_corpus.${name} COMMAND fuzz_replay ${name} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
 endforeach()
 
 add_executable(fuzz_targets_test ${CMAKE_SOURCE_DIR}/fuzz/targets/fuzz_targets_test.cpp)
 target_link_libraries(fuzz_targets_test PRIVATE
-  lsecheck_fuzz_targets lsecheck_options GTest::gmock GTest::gtest_main fmt::fmt-header-only)
+  lsecheck_fuzz_targets lsecheck_options GTest::gmock GTest::gtest_main)
 target_compile_definitions(fuzz_targets_test PRIVATE LSECHECK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 gtest_discover_tests(fuzz_targets_test NO_PRETTY_VALUES TEST_FILTER "-*NightlyTest*" DISCOVERY_TIMEOUT 60)
 

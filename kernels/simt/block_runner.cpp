@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/context/fixedsize_stack.hpp>
-#include <boost/context/preallocated.hpp>
 #include <cstring>
 #include <string_view>
 
@@ -13,35 +11,6 @@
 namespace lsecheck::simt {
 
 namespace {
-
-// Nine cache lines beyond a power of two: at equal distances of 64 KiB the tops of all stacks would share one cache
-// set.
-constexpr std::size_t kStackBytes = (fiber_sanitizer::kActive ? 256 * 1024 : 64 * 1024) + 9 * 64;
-
-// A launch needs its fibers for microseconds; their stacks are kept for the next launch on the same OS thread.
-class StackCache {
- public:
-  ~StackCache() {
-    for (boost::context::stack_context& stack : free_) allocator_.deallocate(stack);
-  }
-  boost::context::stack_context allocate() {
-    if (free_.empty()) return allocator_.allocate();
-    const boost::context::stack_context stack = free_.back();
-    free_.pop_back();
-    return stack;
-  }
-  void deallocate(const boost::context::stack_context& stack) { free_.push_back(stack); }
-
- private:
-  boost::context::fixedsize_stack allocator_{kStackBytes};
-  std::vector<boost::context::stack_context> free_;
-};
-
-thread_local StackCache stack_cache;
-
-struct CachedStackAllocator {
-  void deallocate(boost::context::stack_context& stack) const { stack_cache.deallocate(stack); }
-};
 
 std::string_view file_name_of(const std::source_location& where) {
   const std::string_view path = where.file_name();
@@ -71,36 +40,35 @@ BlockRunner::BlockRunner(const Launch& launch, const std::function<void()>& body
       warps_((threads_ + 31) / 32),
       stacks_(threads_ + 1) {
   fiber_sanitizer::running(stacks_[threads_]);
-  for (unsigned slot = 0; slot < threads_; ++slot) start_fiber(slot);
-}
-
-BlockRunner::~BlockRunner() {
-  aborting_ = true;
   for (unsigned slot = 0; slot < threads_; ++slot) {
-    switch_to(slot);  // returns from its loop
-    fiber_sanitizer::ended(stacks_[slot], stacks_[threads_]);
+    KeptFiber kept = FiberCache::of_this_thread().take(&BlockRunner::thread_loop);
+    fibers_[slot] = std::move(kept.fiber);
+    stacks_[slot] = kept.stack;
   }
 }
 
-void BlockRunner::start_fiber(unsigned slot) {
-  const boost::context::stack_context stack = stack_cache.allocate();
-  stacks_[slot] = {static_cast<std::byte*>(stack.sp) - stack.size, stack.size};
-  fiber_sanitizer::created(stacks_[slot]);
-  fibers_[slot] = boost::context::fiber(std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack),
-                                        CachedStackAllocator{}, [this, slot](boost::context::fiber&& from) {
-                                          fiber_sanitizer::finish_switch(nullptr, stacks_[switched_from_]);
-                                          fibers_[switched_from_] = std::move(from);
-                                          while (unfinished_ > 0) {  // zero only when the runner is being destroyed
-                                            run_thread_body();
-                                            status_[slot] = Status::finished;
-                                            --unfinished_;
-                                            switch_to(next_ready());  // comes back with the next block
-                                          }
-                                          switched_from_ = slot;
-                                          thread_ = threads_;
-                                          fiber_sanitizer::start_last_switch(stacks_[threads_]);
-                                          return std::move(fibers_[threads_]);
-                                        });
+BlockRunner::~BlockRunner() {
+  for (unsigned slot = 0; slot < threads_; ++slot) {
+    FiberCache::of_this_thread().give_back({std::move(fibers_[slot]), stacks_[slot]});
+  }
+}
+
+// What a fiber does as long as it lives: threads of block after block, of whichever runner switches to it.
+boost::context::fiber BlockRunner::thread_loop(boost::context::fiber&& first_from) {
+  const FiberCache& cache = FiberCache::of_this_thread();
+  boost::context::fiber from = std::move(first_from);
+  void* fake_stack = nullptr;
+  while (!cache.ending()) {
+    current_->arrive(std::move(from), fake_stack);
+    current_->run_thread_body();
+    current_->status_[current_->thread_] = Status::finished;
+    --current_->unfinished_;
+    from = current_->leave_for(current_->next_ready(), fake_stack);
+  }
+  fiber_sanitizer::Stack thread_stack;
+  fiber_sanitizer::finish_switch(fake_stack, thread_stack);
+  fiber_sanitizer::start_last_switch(thread_stack);
+  return from;
 }
 
 void BlockRunner::run_thread_body() {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/simt/fiber_cache.h"
 #include "kernels/simt/fiber_sanitizer.h"
 #include "kernels/simt/launch.h"
 #include "kernels/simt/tensor_memory_cells.h"
@@ -51,7 +52,7 @@ class BlockRunner {
   // Deposits a value and waits for all 32 lanes; the span holds every lane's value until this lane's next collective.
   // Inlined down to the stack switch: every return that crosses a switch is a mispredicted one, and they dominate the
   // cost.
-  [[gnu::always_inline]] const std::uint32_t* exchange(const CollectiveSite& site, std::uint32_t value) {
+  LSECHECK_ALWAYS_INLINE const std::uint32_t* exchange(const CollectiveSite& site, std::uint32_t value) {
     Warp& warp = warps_[thread_ / 32];
     if (warp.arrived == 0) {
       warp.site = site;
@@ -140,11 +141,11 @@ class BlockRunner {
                            const std::source_location& where);
 
   void reset_block(std::uint64_t block);
-  void start_fiber(unsigned slot);
+  static boost::context::fiber thread_loop(boost::context::fiber&& first_from);
   void run_thread_body();
   void record(FaultKind kind, const std::string& what, const std::source_location* where);
   // Gives up the processor until this thread's status is ready again.
-  [[gnu::always_inline]] void wait_for_turn() {
+  LSECHECK_ALWAYS_INLINE void wait_for_turn() {
     const unsigned neighbour = thread_ - thread_ % 32 + warps_[thread_ / 32].next_lane[thread_ % 32];
     const bool straight_on = !aborting_ && lockstep_ && neighbour < threads_ && status_[neighbour] == Status::ready;
     const unsigned next = straight_on ? neighbour : next_ready();
@@ -153,12 +154,19 @@ class BlockRunner {
     if (aborting_) [[unlikely]]
       leave_aborted_block();
   }
-  [[gnu::always_inline]] void switch_to(unsigned slot) {
+  LSECHECK_ALWAYS_INLINE void switch_to(unsigned slot) {
+    void* fake_stack = nullptr;
+    boost::context::fiber from = leave_for(slot, fake_stack);
+    arrive(std::move(from), fake_stack);
+  }
+  // The two halves of a switch: returns when something switches back, with the fiber that did.
+  LSECHECK_ALWAYS_INLINE boost::context::fiber leave_for(unsigned slot, void*& fake_stack) {
     switched_from_ = thread_;
     thread_ = slot;
-    void* fake_stack = nullptr;
     fiber_sanitizer::start_switch(&fake_stack, stacks_[slot]);
-    boost::context::fiber from = std::move(fibers_[slot]).resume();
+    return std::move(fibers_[slot]).resume();
+  }
+  LSECHECK_ALWAYS_INLINE void arrive(boost::context::fiber&& from, void* fake_stack) {
     fiber_sanitizer::finish_switch(fake_stack, stacks_[switched_from_]);
     fibers_[switched_from_] = std::move(from);
   }

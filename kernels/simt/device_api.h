@@ -15,7 +15,7 @@
 // executor.
 #define LSECHECK_KERNEL
 #define LSECHECK_LAUNCH_BOUNDS(threads)
-#define LSECHECK_DEVICE [[gnu::always_inline]] inline
+#define LSECHECK_DEVICE LSECHECK_ALWAYS_INLINE inline
 #define LSECHECK_UNROLL
 #define threadIdx (::lsecheck::simt::BlockRunner::current().thread_index())
 #define blockIdx (::lsecheck::simt::BlockRunner::current().block_index())
@@ -28,6 +28,10 @@ namespace lsecheck {
 
 namespace simt {
 
+// Faults of shared memory. Out of line: every access of every kernel would carry the code that makes their texts.
+[[noreturn]] void unwritten_element(const char* name, std::size_t i, const std::source_location& where);
+[[noreturn]] void element_outside(const char* name, std::size_t i, std::size_t size, const std::source_location& where);
+
 // Shared memory with written bits: reading what this block has not written is a fault.
 template <class T>
 class SharedArray {
@@ -36,10 +40,7 @@ class SharedArray {
 
   T load(std::size_t i, std::source_location where = std::source_location::current()) const {
     check_index(i, where);
-    if (storage_->written_epoch[i] != BlockRunner::current().epoch()) {
-      BlockRunner::current().fault(FaultKind::unwritten_shared_read,
-                                   "reads shared element " + std::to_string(i) + " that no thread has written", where);
-    }
+    if (storage_->written_epoch[i] != BlockRunner::current().epoch()) unwritten_element("shared element", i, where);
     T value;
     std::memcpy(&value, storage_->bytes.data() + i * sizeof(T), sizeof(T));
     return value;
@@ -58,10 +59,7 @@ class SharedArray {
 
  private:
   void check_index(std::size_t i, const std::source_location& where) const {
-    if (i >= size_) {
-      BlockRunner::current().fault(FaultKind::shared_out_of_range,
-                                   "uses shared element " + std::to_string(i) + " of " + std::to_string(size_), where);
-    }
+    if (i >= size_) element_outside("shared element", i, size_, where);
   }
   BlockRunner::SharedStorage* storage_;
   std::size_t size_;
@@ -94,9 +92,7 @@ class SharedWindow {
     check_index(i, where);
     for (std::size_t granule = 0; granule < kGranules; ++granule) {
       if (storage_->written_epoch[first_ + i * kGranules + granule] == simt::BlockRunner::current().epoch()) continue;
-      simt::BlockRunner::current().fault(
-          simt::FaultKind::unwritten_shared_read,
-          "reads element " + std::to_string(i) + " of a shared window that no thread has written", where);
+      simt::unwritten_element(kName, i, where);
     }
     T value;
     std::memcpy(&value, storage_->bytes.data() + first_ * 8 + i * sizeof(T), sizeof(T));
@@ -113,12 +109,11 @@ class SharedWindow {
  private:
   static_assert(sizeof(T) % 8 == 0, "written bits are kept for 8 bytes at a time");
   static constexpr std::size_t kGranules = sizeof(T) / 8;
+  static constexpr const char* kName = "shared window element";
 
   void check_index(std::size_t i, const SourceLocation& where) const {
     if (i < count_ && first_ + (i + 1) * kGranules <= storage_->written_epoch.size()) return;
-    simt::BlockRunner::current().fault(
-        simt::FaultKind::shared_out_of_range,
-        "uses element " + std::to_string(i) + " of a shared window of " + std::to_string(count_), where);
+    simt::element_outside(kName, i, count_, where);
   }
   simt::BlockRunner::SharedStorage* storage_;
   std::size_t first_;
