@@ -95,7 +95,8 @@ void repro(const ReproOptions& options) {
     throw CLI::ValidationError("--memory", fmt::format("'{}' is not a size such as 512M or 4G", options.memory));
   const WorkerLimits limits = worker_limits(options.case_timeout, *memory);
   apply_device_timeout(options.device_timeout);
-  const bool is_token = options.what.starts_with("lse") && !std::filesystem::exists(options.what);
+  std::error_code no_file;  // nor is what is too long for a file's name
+  const bool is_token = options.what.starts_with("lse") && !std::filesystem::exists(options.what, no_file);
   const ReplayedCase replay = is_token ? from_token(options.what, *memory) : from_file(options.what, *memory);
   const CaseTensors tensors = bucketed(replay.tensors);
   if (options.backend == "cuda") choose_cuda(tensors.spec);

@@ -4,8 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <set>
 #include <string>
@@ -84,7 +84,7 @@ class WorkerPool {
   std::size_t jobs_;
   WorkerLimits limits_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::deque<Slot> slots_;  // submitted, not yet answered by next()
+  std::list<Slot> slots_;   // submitted, not yet answered by next()
   Slot* urgent_ = nullptr;  // asked
   std::set<std::size_t> given_up_;
   std::size_t busy_ = 0;  // workers at a task
