@@ -288,6 +288,7 @@ constexpr CommandLine kCommandLines[] = {
      "--backend cuda",
      4, "^$", "--backend cuda: .*; use --backend cpu"},
     {"ReproGarbage", "repro lse1-garbage", 2, "^$", "token: "},
+    {"ReproLongerThanAFileName", "repro lse1-$(printf %0300d 1)", 2, "^$", "token: "},
     {"ReproOtherGeneratorVersion", "repro lse1-aiaasaaqaaaacaacaeauaaaaaaaaaaaaabop66om", 125, "^$",
      "^lsecheck: token of generator version 2, this is 3: .*case file"},
     {"ReproWhatHolds", "repro $(lsecheck run --cases 2 --json /dev/stdout | grep -o 'lse1-[a-z2-7]*' | head -n 1)", 3,
