@@ -3,7 +3,9 @@
 #include <cstddef>
 
 // The sanitizers follow a stack switch only when told of it: AddressSanitizer wants the bounds of the stack, and
-// ThreadSanitizer a fiber of its own that stands for it. In other builds these calls are empty.
+// ThreadSanitizer a fiber of its own that stands for it. In other builds these calls are empty. ThreadSanitizer does
+// not follow a process that is forked while such fibers exist, and reports races there that are none: tests that fork
+// after launches are not for it.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define LSECHECK_FIBERS_UNDER_ASAN
