@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/simt/fiber_sanitizer.h"
 #include "properties/case_expand.h"
 #include "properties/run_case.h"
 #include "properties/token.h"
@@ -50,11 +51,15 @@ bool same(const RunResults& a, const RunResults& b) {
 }
 
 TEST(Runner, ResultsDoNotDependOnJobsOrOnWhereItWasInterrupted) {
+  // A batch and a bit under a sanitizer: each switch between fibers then costs microseconds.
+  const std::uint64_t cases = simt::fiber_sanitizer::kActive ? 70 : 150;
   CollectingSink one;
-  RunConfig config = small_run(150);
+  RunConfig config = small_run(cases);
   EXPECT_EQ(run_cases(config, one, [](const RunProgress&) {}), RunEnd::finished);
-  EXPECT_EQ(one.ends, (std::vector<std::uint64_t>{64, 128, 150}));
-  EXPECT_EQ(one.results.totals.cases, 150U);
+  EXPECT_EQ(one.ends.front(), 64U);
+  EXPECT_EQ(one.ends.back(), cases);
+  EXPECT_EQ(one.ends.size(), (cases + 63) / 64);
+  EXPECT_EQ(one.results.totals.cases, cases);
   EXPECT_EQ(one.results.totals.failures, 0U);
 
   CollectingSink parallel;
@@ -65,7 +70,7 @@ TEST(Runner, ResultsDoNotDependOnJobsOrOnWhereItWasInterrupted) {
   CollectingSink resumed;
   config.cases = 64;
   run_cases(config, resumed, [](const RunProgress&) {});
-  config.cases = 150;
+  config.cases = cases;
   config.first_case = 64;
   run_cases(config, resumed, [](const RunProgress&) {});
   EXPECT_TRUE(same(one.results, resumed.results));

@@ -53,22 +53,24 @@ BlockRunner::~BlockRunner() {
   }
 }
 
-// What a fiber does as long as it lives: threads of block after block, of whichever runner switches to it.
+// Called anew after each switch, never inlined: the fiber may have changed the OS thread, and the addresses of
+// thread_local variables with it.
+BlockRunner& BlockRunner::running_here() {
+  return *current_;
+}
+
+// What a fiber does: threads of block after block, of whichever runner switches to it.
 boost::context::fiber BlockRunner::thread_loop(boost::context::fiber&& first_from) {
-  const FiberCache& cache = FiberCache::of_this_thread();
   boost::context::fiber from = std::move(first_from);
   void* fake_stack = nullptr;
-  while (!cache.ending()) {
-    current_->arrive(std::move(from), fake_stack);
-    current_->run_thread_body();
-    current_->status_[current_->thread_] = Status::finished;
-    --current_->unfinished_;
-    from = current_->leave_for(current_->next_ready(), fake_stack);
+  for (;;) {
+    BlockRunner& runner = running_here();
+    runner.arrive(std::move(from), fake_stack);
+    runner.run_thread_body();
+    runner.status_[runner.thread_] = Status::finished;
+    --runner.unfinished_;
+    from = runner.leave_for(runner.next_ready(), fake_stack);
   }
-  fiber_sanitizer::Stack thread_stack;
-  fiber_sanitizer::finish_switch(fake_stack, thread_stack);
-  fiber_sanitizer::start_last_switch(thread_stack);
-  return from;
 }
 
 void BlockRunner::run_thread_body() {

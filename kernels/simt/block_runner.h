@@ -141,6 +141,7 @@ class BlockRunner {
                            const std::source_location& where);
 
   void reset_block(std::uint64_t block);
+  [[gnu::noinline]] static BlockRunner& running_here();
   static boost::context::fiber thread_loop(boost::context::fiber&& first_from);
   void run_thread_body();
   void record(FaultKind kind, const std::string& what, const std::source_location* where);

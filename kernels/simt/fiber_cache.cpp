@@ -4,6 +4,8 @@
 #include <boost/context/preallocated.hpp>
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <optional>
 
 namespace lsecheck::simt {
 namespace {
@@ -11,6 +13,24 @@ namespace {
 // Nine cache lines beyond a power of two: at equal distances of 64 KiB the tops of all stacks would share one cache
 // set.
 constexpr std::size_t kStackBytes = (fiber_sanitizer::kActive ? 256 * 1024 : 64 * 1024) + 9 * 64;
+
+// The fibers of OS threads that have ended. Never destroyed: an OS thread may end after all else.
+struct LeftBehind {
+  std::mutex mutex;
+  std::vector<KeptFiber> fibers;
+};
+
+LeftBehind& left_behind() {
+  static LeftBehind& all = *new LeftBehind;
+  return all;
+}
+
+std::optional<KeptFiber> last_of(std::vector<KeptFiber>& fibers) {
+  if (fibers.empty()) return std::nullopt;
+  KeptFiber last = std::move(fibers.back());
+  fibers.pop_back();
+  return last;
+}
 
 }  // namespace
 
@@ -20,24 +40,15 @@ FiberCache& FiberCache::of_this_thread() {
 }
 
 FiberCache::~FiberCache() {
-  ending_ = true;
-  fiber_sanitizer::Stack thread_stack;
-  fiber_sanitizer::running(thread_stack);
-  for (KeptFiber& kept : free_) {
-    void* fake_stack = nullptr;
-    fiber_sanitizer::start_switch(&fake_stack, kept.stack);
-    kept.fiber = std::move(kept.fiber).resume();
-    fiber_sanitizer::Stack ended_stack;
-    fiber_sanitizer::finish_switch(fake_stack, ended_stack);
-    fiber_sanitizer::ended(kept.stack, thread_stack);
-  }
+  const std::lock_guard lock(left_behind().mutex);
+  for (KeptFiber& kept : free_) left_behind().fibers.push_back(std::move(kept));
 }
 
 KeptFiber FiberCache::take(Loop loop) {
-  if (!free_.empty()) {
-    KeptFiber kept = std::move(free_.back());
-    free_.pop_back();
-    return kept;
+  if (auto kept = last_of(free_)) return std::move(*kept);
+  {
+    const std::lock_guard lock(left_behind().mutex);
+    if (auto kept = last_of(left_behind().fibers)) return std::move(*kept);
   }
   boost::context::fixedsize_stack allocator(kStackBytes);
   const boost::context::stack_context stack = allocator.allocate();

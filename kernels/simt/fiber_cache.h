@@ -6,8 +6,9 @@
 
 #include "kernels/simt/fiber_sanitizer.h"
 
-// A launch needs its fibers for microseconds. They are made once for each OS thread and kept, suspended, for its next
-// launches: a new fiber costs a stack and two switches, and a sanitizer maps megabytes of its own for each.
+// A launch needs its fibers for microseconds. They are made once and kept, suspended, for later launches on the same OS
+// thread, or on another when that has ended: a new fiber costs a stack and two switches, and a sanitizer maps megabytes
+// of its own for each. They never end.
 namespace lsecheck::simt {
 
 struct KeptFiber {
@@ -17,8 +18,8 @@ struct KeptFiber {
 
 class FiberCache {
  public:
-  // Runs on the fiber from the first switch to it on. When the OS thread ends every fiber is switched to once more, and
-  // the cache says ending(): the loop has to return what switched to it, its last switch announced (fiber_sanitizer.h).
+  // Runs on the fiber from the first switch to it on, and does not return. Between two launches it may change the OS
+  // thread.
   using Loop = boost::context::fiber (*)(boost::context::fiber&& from);
 
   static FiberCache& of_this_thread();
@@ -30,10 +31,8 @@ class FiberCache {
   KeptFiber take(Loop loop);
   // Suspended in its loop, or not begun.
   void give_back(KeptFiber fiber) { free_.push_back(std::move(fiber)); }
-  bool ending() const { return ending_; }
 
  private:
-  bool ending_ = false;
   std::vector<KeptFiber> free_;
 };
 
