@@ -75,6 +75,16 @@ constexpr CommandLine kCommandLines[] = {
     {"ReportJunit", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --format junit", 0,
      "^<\\?xml .*<testcase classname=\"lsecheck.[a-z0-9_]+\" name=\"accuracy\"/>"},
     {"ReportToAFullDisk", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db >/dev/full", 4},
+    {"ReportWithTheScoreOfMutants",
+     "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --mutants " LSECHECK_SOURCE_DIR
+     "/reports/measured/2026-11-30-mutants.json --format markdown",
+     0, "^# CLEAN.*\nMutants: ([0-9]+) of [0-9]+ planted bugs killed\n"},
+    {"ReportWithBrokenMutants",
+     "run --cases 2 --db r.db >/dev/null 2>&1 && echo '{}' >m.json && lsecheck report r.db --mutants m.json --format "
+     "html",
+     2, "^$", "^lsecheck: cannot read m.json: schema is missing; give a file that lsecheck mutants wrote with --json"},
+    {"ReportMutantsInATerminal", "report a.db --mutants m.json", 2, "^$",
+     "--mutants: is shown as html or markdown, not as terminal"},
     {"ReportHelp", "report --help", 0, "terminal,json,markdown,html"},
 
     {"Run", "run --cases 20 --jobs 2", 0, "^CLEAN.*20 cases.*accuracy"},
@@ -207,6 +217,11 @@ constexpr CommandLine kCommandLines[] = {
      "list >/dev/null; mkdir old; echo junk >old/x.safetensors; lsecheck nightly --cases 4 --failures old; code=$?; "
      "cat lsecheck-nightly/junit.xml; exit $code",
      1, "FAILED 1.*not mended\n  old/x.safetensors.*unreadable.*<failure message=\"unreadable: old/x.safetensors"},
+    {"NightlyWithTheScoreOfMutants",
+     "nightly --cases 2 --out n --mutants " LSECHECK_SOURCE_DIR
+     "/reports/measured/2026-11-30-mutants.json >/dev/null && cat n/report.html",
+     0, "<h2>Planted bugs</h2>"},
+    {"NightlyWithoutItsMutants", "nightly --cases 2 --mutants nowhere.json", 2, "^$", "nowhere.json"},
     {"NightlyNoSuchFailures", "nightly --failures nowhere", 2, "^$", "--failures: nowhere is no folder; create it"},
     {"NightlyTwiceInOneFolder",
      "nightly --cases 2 --out n >/dev/null 2>&1; lsecheck nightly --cases 2 --seed 1 --out n", 2, "^$",

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@
 #include "reports/junit_report.h"
 #include "reports/markdown_report.h"
 #include "reports/merge_shards.h"
+#include "reports/mutants_report.h"
 #include "reports/night_history.h"
 #include "reports/read_run.h"
 #include "reports/run_summary.h"
@@ -41,6 +43,7 @@ struct NightlyOptions {
   std::string failures;  // empty: nothing is replayed
   std::string devices;   // empty: this process does it all
   std::string history;   // empty: the reports know of no other night
+  std::string mutants;   // empty: nor of planted bugs
   bool resume = false;
 };
 
@@ -82,19 +85,34 @@ std::vector<Night> nights_in(const std::string& folder, const std::string& own_s
   return nights;
 }
 
-void write_reports(const StoredRun& run, const std::vector<Night>& nights, const std::string& folder) {
+// Besides the night itself.
+struct Surroundings {
+  Waivers waivers;
+  std::optional<MutantsReport> mutants;
+};
+
+// Read before the first case: what is broken must not cost a night.
+Surroundings surroundings_of(const NightlyOptions& options) {
+  Surroundings around{load_waivers(options.waivers), std::nullopt};
+  if (!options.mutants.empty()) around.mutants = read_mutants(options.mutants);
+  return around;
+}
+
+void write_reports(const StoredRun& run, const std::vector<Night>& nights, const Surroundings& around,
+                   const std::string& folder) {
   const std::vector<std::string> gaps = coverage_gaps(run);
   write_file_atomically(folder + "/results.json", results_text(run));
   write_file_atomically(folder + "/junit.xml", junit_report(run));
-  write_file_atomically(folder + "/report.md", markdown_report(run, gaps, nights));
-  write_file_atomically(folder + "/report.html", html_report(run, gaps, nights));
+  write_file_atomically(folder + "/report.md", markdown_report(run, gaps, nights, around.mutants));
+  write_file_atomically(folder + "/report.html", html_report(run, gaps, nights, around.mutants));
 }
 
 // Everything that follows from the run, whoever ran it.
-void show(const StoredRun& run, const NightlyOptions& options) {
+void show(StoredRun& run, const Surroundings& around, const NightlyOptions& options) {
+  around.waivers.judge(run);
   std::vector<Night> nights = nights_in(options.history, options.out + "/run.db");
   nights.push_back(night_of(run, options.out + "/run.db"));
-  write_reports(run, nights, options.out);
+  write_reports(run, nights, around, options.out);
   print_terminal_report(run);
   fmt::print("Reports: {}/report.html, report.md, junit.xml, results.json, run.db\n", options.out);
 }
@@ -132,7 +150,7 @@ void nightly_on_devices(const NightlyOptions& options, const CLI::App& command) 
     throw CLI::ValidationError("--devices", "shards the night itself; it cannot be a shard of another one");
   }
   const unsigned count = process_count(options.devices, options.cases.backend);
-  const Waivers waivers = load_waivers(options.waivers);
+  const Surroundings around = surroundings_of(options);
   if (!options.resume && std::filesystem::exists(shard_folder(options.out, 0) + "/run.db")) {
     throw FileError(FileErrorKind::unreadable, shard_folder(options.out, 0) + "/run.db",
                     "exists already; add --resume, or choose another --out");
@@ -141,8 +159,9 @@ void nightly_on_devices(const NightlyOptions& options, const CLI::App& command) 
   // sides of midnight must draw from one sequence.
   const std::uint64_t seed = prepare_run(options.cases, options.out + "/failures").config.seed;
   create_folder(options.out);
-  ShardProcesses processes{given_arguments(command, {"--devices", "--out", "--resume", "--history", "--seed"}), count,
-                           options.cases.backend == "cuda", options.out};
+  ShardProcesses processes{
+      given_arguments(command, {"--devices", "--out", "--resume", "--history", "--mutants", "--seed"}), count,
+      options.cases.backend == "cuda", options.out};
   processes.arguments.insert(processes.arguments.end(), {"--seed", std::to_string(seed)});
   fmt::print(stderr, "lsecheck: {} processes, seed {}; what each prints is in {}/shard-*.log\n", count, seed,
              options.out);
@@ -155,8 +174,7 @@ void nightly_on_devices(const NightlyOptions& options, const CLI::App& command) 
   // Made anew: a resumed night has a merged store already.
   std::filesystem::remove(options.out + "/run.db");
   StoredRun run = merge_shards_into(options.out + "/run.db", stores);
-  waivers.judge(run);
-  show(run, options);
+  show(run, around, options);
   if (trouble != kClean) throw ExitWith{trouble};
   if (verdict_of(run) == Verdict::failed) throw ExitWith{kFailed};
 }
@@ -169,13 +187,12 @@ void nightly(NightlyOptions options, const CLI::App& command) {
   options.cases.profile = !options.cases.time.empty() && options.cases.cases == 0 ? "soak" : "nightly";
   if (!options.devices.empty()) return nightly_on_devices(options, command);
   const std::vector<std::string> files = old_failures(options.failures);
-  const Waivers waivers = load_waivers(options.waivers);
+  const Surroundings around = surroundings_of(options);
   PreparedRun prepared = prepare_run(options.cases, options.out + "/failures");
-  prepared.config.known = [&](const Failure& failure) { return waivers.cover(failure); };
+  prepared.config.known = [&](const Failure& failure) { return around.waivers.cover(failure); };
   create_folder(options.out);
   ExecutedRun done = execute_run(prepared, {options.out + "/run.db", options.resume}, files);
-  waivers.judge(done.run);
-  show(done.run, options);
+  show(done.run, around, options);
   if (done.device_failed) leave_after_device_failure();
   if (verdict_of(done.run) == Verdict::failed) throw ExitWith{kFailed};
 }
@@ -198,6 +215,8 @@ void add_nightly_command(CLI::App& app) {
       ->type_name("all|N");
   command->add_option("--history", options->history, "folder of earlier nights' --out folders, shown in the reports")
       ->type_name("DIR");
+  command->add_option("--mutants", options->mutants, "what `lsecheck mutants --json` wrote: the reports show the score")
+      ->type_name("FILE");
   command->add_option("--out", options->out, "folder for the store, the reports and new failing cases")
       ->type_name("DIR")
       ->capture_default_str();

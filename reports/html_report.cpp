@@ -6,6 +6,7 @@
 
 #include "reports/accuracy_table.h"
 #include "reports/html_charts.h"
+#include "reports/html_mutants.h"
 #include "reports/html_nights.h"
 #include "reports/html_page.h"
 #include "reports/run_summary.h"
@@ -136,13 +137,14 @@ std::string law_section(const RunResults& results) {
 }  // namespace
 
 std::string html_report(const StoredRun& run, const std::vector<std::string>& not_covered,
-                        const std::vector<Night>& nights) {
+                        const std::vector<Night>& nights, const std::optional<MutantsReport>& mutants) {
   const AccuracyTable table = accuracy_table(run.results);
   return html::page("lsecheck: " + verdict_word(run),
                     header_section(run, not_covered, nights) + html::nights_section(nights) + failure_section(run) +
                         replay_section(run.results) + accuracy_section(table.lines, false) +
                         worst_case_section(run.context, table.lines) + law_section(run.results) +
-                        accuracy_section(table.regimes, true) + html::chart_section(run.results, table.lines));
+                        (mutants ? html::mutants_section(*mutants) : "") + accuracy_section(table.regimes, true) +
+                        html::chart_section(run.results, table.lines));
 }
 
 }  // namespace lsecheck

@@ -116,6 +116,17 @@ void add_replays(const RunResults& results, CappedText& text) {
   for (const std::string& line : lines) text.add("* " + escaped(line) + "\n");
 }
 
+std::string mutants_line(const MutantsReport& mutants) {
+  std::string line = "Mutants: " + mutant_score(mutants);
+  std::string separator = "; not killed: ";
+  for (const MutantResult& result : mutants.mutants) {
+    if (result.outcome == MutantOutcome::killed) continue;
+    line += separator + escaped(result.patch.name);
+    separator = ", ";
+  }
+  return line;
+}
+
 std::vector<std::string> accuracy_cells(const AccuracyLine& line, bool with_place) {
   std::vector<std::string> cells{line.key.kernel, line.key.variant, line.key.types(), line.key.unit};
   if (!line.key.lse_regime.empty()) cells.push_back(line.key.lse_regime);
@@ -168,12 +179,14 @@ void add_worst_cases(const RunContext& context, const std::vector<AccuracyLine>&
 }  // namespace
 
 std::string markdown_report(const StoredRun& run, const std::vector<std::string>& not_covered,
-                            const std::vector<Night>& nights, std::size_t limit) {
+                            const std::vector<Night>& nights, const std::optional<MutantsReport>& mutants,
+                            std::size_t limit) {
   const AccuracyTable table = accuracy_table(run.results);
   CappedText text(limit);
   text.add(fmt::format("# {}\n\n{}\n", verdict_word(run), escaped(verdict_basis(run))));
   text.add("\n" + escaped(context_line(run.context)) + "\n");
   if (const std::string remark = unit_remark(run.context); !remark.empty()) text.add("\n" + remark + "\n");
+  if (mutants) text.add("\n" + mutants_line(*mutants) + "\n");
   add_nights(nights, text);
   add_failures(run, text);
   add_replays(run.results, text);

@@ -25,6 +25,16 @@ TEST(MarkdownReportTest, HasEverySection) {
   EXPECT_THAT(text, Not(HasSubstr("Left out")));
 }
 
+TEST(MarkdownReportTest, OneLineIsTheScoreOfTheMutants) {
+  MutantsReport mutants;
+  mutants.mutants.resize(3);
+  mutants.mutants[0].outcome = mutants.mutants[2].outcome = MutantOutcome::killed;
+  mutants.mutants[1].patch.name = "a_b";
+  EXPECT_THAT(markdown_report(sample_run(10), {}, {}, mutants),
+              HasSubstr("\nMutants: 2 of 3 planted bugs killed; not killed: a\\_b\n"));
+  EXPECT_THAT(markdown_report(sample_run(10), {}, {}), Not(HasSubstr("Mutants")));
+}
+
 TEST(MarkdownReportTest, WhatAGpuFoundIsReplayedThere) {
   StoredRun run = sample_run(100);
   run.context.backend = "cuda";
@@ -49,7 +59,7 @@ TEST(MarkdownReportTest, StaysUnderTheLimitAndSaysWhatItLeftOut) {
   EXPECT_LT(text.size(), std::size_t{1} << 20);
   EXPECT_GT(text.size(), (std::size_t{1} << 20) * 9 / 10);
   EXPECT_THAT(text, HasSubstr("Left out to stay under 1,048,575 bytes: "));
-  EXPECT_LE(markdown_report(run, {}, {}, 1000).size(), 1000u);
+  EXPECT_LE(markdown_report(run, {}, {}, {}, 1000).size(), 1000u);
 }
 
 }  // namespace
