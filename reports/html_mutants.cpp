@@ -42,6 +42,11 @@ std::map<std::pair<int, std::string>, ClassRow> by_class(const MutantsReport& re
   return classes;
 }
 
+// A sentence, which may take several lines.
+TableCell sentence_cell(const std::string& text, std::string sort_key) {
+  return {"<span class=\"text\">" + escape(text) + "</span>", std::move(sort_key)};
+}
+
 TableCell count_cell(std::uint64_t count) {
   return {format_count(count), std::to_string(count)};
 }
@@ -59,8 +64,8 @@ std::vector<std::string> with_detectors(std::vector<std::string> header) {
 std::string class_table(const MutantsReport& report) {
   std::vector<std::vector<TableCell>> rows;
   for (const auto& [key, row] : by_class(report)) {
-    std::vector<TableCell> cells{{escape(row.text), std::to_string(key.first)},
-                                 {escape(fmt::format("{}", fmt::join(row.laws, ", "))), ""},
+    std::vector<TableCell> cells{sentence_cell(row.text, std::to_string(key.first)),
+                                 sentence_cell(fmt::format("{}", fmt::join(row.laws, ", ")), ""),
                                  count_cell(row.planted),
                                  count_cell(row.killed),
                                  count_cell(row.survived),
@@ -75,7 +80,7 @@ std::string mutant_table(const MutantsReport& report) {
   std::vector<std::vector<TableCell>> rows;
   for (const MutantResult& result : report.mutants) {
     std::vector<TableCell> cells{{escape(result.patch.name), ""},
-                                 {escape(class_text(result.patch)), std::to_string(result.patch.class_number)},
+                                 sentence_cell(class_text(result.patch), std::to_string(result.patch.class_number)),
                                  {outcome_word(result.outcome), ""},
                                  {escape(result.killed_by), ""},
                                  count_cell(result.cases)};
