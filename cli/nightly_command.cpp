@@ -21,6 +21,9 @@
 #include "cli/shard_processes.h"
 #include "cli/terminal.h"
 #include "cli/waiver_choice.h"
+#include "fuzz/combine_corpus.h"
+#include "fuzz/hunt_island.h"
+#include "fuzz/night_hunt.h"
 #include "properties/replay_case.h"
 #include "properties/whole_file.h"
 #include "reports/html_report.h"
@@ -40,10 +43,12 @@ struct NightlyOptions {
   CaseRunOptions cases;
   WaiverChoice waivers;
   std::string out = "lsecheck-nightly";
-  std::string failures;  // empty: nothing is replayed
-  std::string devices;   // empty: this process does it all
-  std::string history;   // empty: the reports know of no other night
-  std::string mutants;   // empty: nor of planted bugs
+  std::string failures;  // empty: no old failure is replayed
+  std::string corpus;    // empty: no input of a corpus
+  std::optional<std::uint64_t> hunt;
+  std::string devices;  // empty: this process does it all
+  std::string history;  // empty: the reports know of no other night
+  std::string mutants;  // empty: nor of planted bugs
   bool resume = false;
 };
 
@@ -53,13 +58,41 @@ void create_folder(const std::string& path) {
   if (error) throw FileError(FileErrorKind::environment, path, "cannot create the folder: " + error.message());
 }
 
-std::vector<std::string> old_failures(const std::string& folder) {
+// The files that `list` finds in the folder of an option; none where the option is not given.
+template <class List>
+std::vector<std::string> listed(const char* option, const std::string& folder, const List& list) {
   if (folder.empty()) return {};
   try {
-    return case_files_in(folder);
+    return list(folder);
   } catch (const std::invalid_argument& error) {
-    throw CLI::ValidationError("--failures", error.what());
+    throw CLI::ValidationError(option, error.what());
   }
+}
+
+KeptCases kept_cases(const NightlyOptions& options) {
+  return {listed("--failures", options.failures,
+                 [](const std::string& folder) { return files_in(folder, ".safetensors"); }),
+          listed("--corpus", options.corpus, corpus_inputs)};
+}
+
+// From here on a night is long enough for hunts that nobody asked for: they add 6 % to its time.
+constexpr std::uint64_t kCasesForHunts = 200'000;
+
+// Row-heads for each target of the hunts.
+std::uint64_t hunt_evaluations(const NightlyOptions& options, const RunConfig& config) {
+  const bool accuracy = asks_for_law(config.law_glob, LawId::accuracy);
+  const bool cpu = options.cases.backend == "cpu";
+  if (!options.hunt) return cpu && accuracy && config.cases >= kCasesForHunts ? kIslandEvaluations : 0;
+  if (*options.hunt > 0 && !cpu) throw CLI::ValidationError("--hunt", "the hunter runs on the CPU; use --backend cpu");
+  if (*options.hunt > 0 && !accuracy)
+    throw CLI::ValidationError("--hunt", "holds law accuracy, which --law leaves out");
+  return whole_restarts(*options.hunt);
+}
+
+PreparedRun prepare_night(const NightlyOptions& options) {
+  PreparedRun prepared = prepare_run(options.cases, options.out + "/failures");
+  prepared.context.hunt_evaluations = hunt_evaluations(options, prepared.config);
+  return prepared;
 }
 
 // The nights in the sub-folders of `folder`, by name, without this one. One that cannot be read is named and left out:
@@ -157,7 +190,7 @@ void nightly_on_devices(const NightlyOptions& options, const CLI::App& command) 
   }
   // What this refuses every shard would refuse; and the seed is resolved once: processes that start on both
   // sides of midnight must draw from one sequence.
-  const std::uint64_t seed = prepare_run(options.cases, options.out + "/failures").config.seed;
+  const std::uint64_t seed = prepare_night(options).config.seed;
   create_folder(options.out);
   ShardProcesses processes{
       given_arguments(command, {"--devices", "--out", "--resume", "--history", "--mutants", "--seed"}), count,
@@ -186,12 +219,12 @@ void nightly(NightlyOptions options, const CLI::App& command) {
   // With a time budget alone, time ends the sequence and not its length.
   options.cases.profile = !options.cases.time.empty() && options.cases.cases == 0 ? "soak" : "nightly";
   if (!options.devices.empty()) return nightly_on_devices(options, command);
-  const std::vector<std::string> files = old_failures(options.failures);
+  const KeptCases kept = kept_cases(options);
   const Surroundings around = surroundings_of(options);
-  PreparedRun prepared = prepare_run(options.cases, options.out + "/failures");
+  PreparedRun prepared = prepare_night(options);
   prepared.config.known = [&](const Failure& failure) { return around.waivers.cover(failure); };
   create_folder(options.out);
-  ExecutedRun done = execute_run(prepared, {options.out + "/run.db", options.resume}, files);
+  ExecutedRun done = execute_run(prepared, {options.out + "/run.db", options.resume}, kept);
   show(done.run, around, options);
   if (done.device_failed) leave_after_device_failure();
   if (verdict_of(done.run) == Verdict::failed) throw ExitWith{kFailed};
@@ -208,6 +241,19 @@ void add_nightly_command(CLI::App& app) {
   add_waiver_options(*command, options->waivers);
   command->add_option("--failures", options->failures, "folder of case files of earlier failures, replayed first")
       ->type_name("DIR");
+  command
+      ->add_option("--corpus", options->corpus,
+                   "folder of kept inputs of the fuzz target combine_case (fuzz/corpus/combine_case), replayed behind "
+                   "the old failures")
+      ->type_name("DIR");
+  command
+      ->add_option(
+          "--hunt", options->hunt,
+          "row-heads to hunt with for the largest bound_use of each target (kernel, types, exponent form, regime "
+          "and P), behind the cases; rounded up to whole restarts of 4096 (default: 4096 in a night of 200000 "
+          "cases or more, or of --time alone, on the cpu; 0: none)")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
   command
       ->add_option("--devices", options->devices,
                    "one process for each GPU (with --backend cpu: so many processes), each with a shard, merged at the "
@@ -226,10 +272,21 @@ void add_nightly_command(CLI::App& app) {
       "with --seed. Without --cases and --time it runs the 200000 cases of profile nightly; with --time alone it runs "
       "until then, stops at a batch boundary and stores how far it came.\n"
       "In --out: run.db, results.json, junit.xml, report.md (under 1 MiB), report.html, failures/*.safetensors. A "
-      "replayed failure that still fails, or whose file cannot be read, fails the night.\n" +
+      "kept case that fails, or whose file cannot be read, fails the night.\n"
+      "What a night looks at, in this order: the old failures of --failures, each held to the law it broke; the inputs "
+      "of --corpus, each decoded into its case and held to all laws of --law; the worst cases that the hunter ever "
+      "found "
+      "(in the program, law accuracy, on the cpu); the cases of the day's seed; in nights of 20000 cases or more the "
+      "laws "
+      "of a whole run; the hunts of --hunt (a third of the targets, which the seed chooses: three days in a row hunt "
+      "all; unit h200, chip sm_100a unless --arch names one), outside the bound being "
+      "a failure of law accuracy. --time ends the cases; replays before and hunts behind them come on top. The other "
+      "fuzz targets (tokens, case files, text files, result stores, dispatch) try this program's own readers, not the "
+      "kernels: ctest replays their inputs.\n" +
       std::string(kProfileHelp) +
       "\nexamples:\n"
-      "  lsecheck nightly --time 30m --failures known-failures --history nights --out nights/20261130\n"
+      "  lsecheck nightly --time 30m --failures known-failures --corpus fuzz/corpus/combine_case --history nights "
+      "--out nights/20261130\n"
       "  lsecheck nightly --cases 200000 --seed 20261130 --out again\n"
       "  lsecheck nightly --shard 2/8 --seed 20261130 --out night2; lsecheck merge --into all.db night*/run.db");
   command->callback([options, command] { nightly(*options, *command); });

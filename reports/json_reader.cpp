@@ -90,16 +90,41 @@ static void read(const Json& json, const JsonPlace& place, std::pair<ChartKey, C
   members.require_all_taken();
 }
 
-static void read(const Json& json, const JsonPlace& place, std::pair<std::string, Replay>& entry) {
-  Replay& replay = entry.second;
+static void read(const Json& json, const JsonPlace& place, std::map<std::string, Replay>& replays, int schema) {
+  for (std::size_t i = 0; i < require_array(json, place).size(); ++i) {
+    Replay replay;
+    JsonMembers members(json[i], place.at(i));
+    members.take("file", replay.file);
+    members.take("kernel", replay.kernel);
+    members.take("law", replay.law);
+    members.take("outcome", replay.outcome);
+    members.take("message", replay.message);
+    replay.origin = kOldFailure;
+    replay.case_file = replay.file;
+    if (schema >= 3) {
+      members.take("origin", replay.origin);
+      members.take("case_file", replay.case_file);
+    }
+    members.require_all_taken();
+    if (!replays.emplace(replay.file, replay).second) place.at(i).refuse("repeats an earlier row");
+  }
+}
+
+static void read(const Json& json, const JsonPlace& place, std::pair<HuntKey, HuntStat>& hunt) {
+  auto& [key, row] = hunt;
   JsonMembers members(json, place);
-  members.take("file", replay.file);
-  members.take("kernel", replay.kernel);
-  members.take("law", replay.law);
-  members.take("outcome", replay.outcome);
-  members.take("message", replay.message);
+  members.take("kernel", key.kernel);
+  members.take("out", key.out);
+  members.take("partial", key.partial);
+  members.take("exponent", key.exponent);
+  members.take("arch", key.arch);
+  members.take("lse_regime", key.lse_regime);
+  members.take("num_partitions", key.num_partitions);
+  members.take("evaluations", row.evaluations);
+  const Json& bound_use = members.take("bound_use");
+  if (!bound_use.is_null()) read(bound_use, place.in("bound_use"), row.bound_use);
+  members.take("worst", row.worst);
   members.require_all_taken();
-  entry.first = replay.file;
 }
 
 static void read(const Json& json, const JsonPlace& place, Failure& failure) {
@@ -115,17 +140,17 @@ static void read(const Json& json, const JsonPlace& place, Failure& failure) {
   members.require_all_taken();
 }
 
-static void read(const Json& json, const JsonPlace& place, RunContext& context, bool schema_1) {
+static void read(const Json& json, const JsonPlace& place, RunContext& context, int schema) {
   JsonMembers members(json, place);
   visit_context_fields(context, [&](const char* name, auto& value) {
-    const char* const before = schema_1 ? value_before_schema_2(name) : nullptr;
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) {
-      if (before != nullptr && !members.has(name)) {
-        value = before;
-        return;
-      }
+    const char* const missing = value_where_missing(name, schema);
+    if (missing == nullptr || members.has(name)) {
+      members.take(name, value);
+    } else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) {
+      value = missing;
+    } else {
+      read(Json::parse(missing), place.in(name), value);
     }
-    members.take(name, value);
   });
   members.require_all_taken();
 }
@@ -160,18 +185,25 @@ static void read(const Json& json, const JsonPlace& place, std::vector<Failure>&
   }
 }
 
+// 0: no schema that is read here.
+static int version_of(const std::string& schema) {
+  if (schema == kResultsSchema) return 3;
+  if (schema == "lsecheck.results/2") return 2;
+  return schema == "lsecheck.results/1" ? 1 : 0;
+}
+
 StoredRun parse_results(std::string_view text, const std::string& source) {
   const JsonPlace root{source, "give a file that lsecheck wrote with --json", ""};
   const Json json = parse_without_repetition(text, root);
   JsonMembers members(json, root);
   std::string schema;
   members.take("schema", schema);
-  const bool schema_1 = schema == kResultsSchema1;
-  if (schema != kResultsSchema && !schema_1) {
+  const int version = version_of(schema);
+  if (version == 0) {
     root.refuse("has schema \"" + schema + "\", this lsecheck reads \"" + kResultsSchema + "\"");
   }
   StoredRun run;
-  read(members.take("context"), root.in("context"), run.context, schema_1);
+  read(members.take("context"), root.in("context"), run.context, version);
   JsonMembers progress(members.take("progress"), root.in("progress"));
   progress.take("next_case_index", run.next_case_index);
   progress.take("finished", run.finished);
@@ -180,9 +212,10 @@ StoredRun parse_results(std::string_view text, const std::string& source) {
   members.take("kernels", run.results.stats);
   members.take("laws", run.results.laws);
   members.take("coverage", run.results.coverage);
-  if (!schema_1) members.take("charts", run.results.charts);
+  if (version >= 2) members.take("charts", run.results.charts);
   members.take("failures", run.results.failures);
-  if (!schema_1) members.take("replays", run.results.replays);
+  if (version >= 2) read(members.take("replays"), root.in("replays"), run.results.replays, version);
+  if (version >= 3) members.take("hunts", run.results.hunts);
   members.require_all_taken();
   return run;
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "reports/sample_run.h"
 
 namespace lsecheck {
@@ -33,6 +35,20 @@ TEST(MarkdownReportTest, OneLineIsTheScoreOfTheMutants) {
   EXPECT_THAT(markdown_report(sample_run(10), {}, {}, mutants),
               HasSubstr("\nMutants: 2 of 3 planted bugs killed; not killed: a\\_b\n"));
   EXPECT_THAT(markdown_report(sample_run(10), {}, {}), Not(HasSubstr("Mutants")));
+}
+
+TEST(MarkdownReportTest, HuntsComeWithTheLineThatRunsThemAgain) {
+  StoredRun run = sample_run(0);
+  run.context.seed = 7;
+  run.results.hunts[{"mla_combine", "bf16", "bf16", "log2", "sm_100a", "narrow", 37}] = {4096, 0.5, "kernel=..."};
+  run.results.hunts[{"mla_combine", "bf16", "bf16", "log2", "sm_100a", "narrow", 64}] = {4096, INFINITY, ""};
+  const std::string text = markdown_report(run, {}, {});
+  EXPECT_THAT(text, HasSubstr("2 targets hunted, largest bound\\_use outside (mla\\_combine)"));
+  EXPECT_THAT(
+      text, HasSubstr("| mla\\_combine | log2 | bf16&lt;-bf16 | sm\\_100a | narrow | 37 | 4,096 | 0.5 | `lsecheck hunt "
+                      "--kernel mla_combine --arch sm_100a --out bf16 --partial bf16 --metric bound_use --regime "
+                      "narrow --partitions 37 --evaluations 4096 --seed 7 --into hunted` |\n"));
+  EXPECT_THAT(text, HasSubstr("| 64 | 4,096 | outside |"));
 }
 
 TEST(MarkdownReportTest, WhatAGpuFoundIsReplayedThere) {
