@@ -57,7 +57,7 @@ constexpr CommandLine kCommandLines[] = {
     {"ReportSaysWhatIsNotCovered", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db", 0,
      "not covered.*0 of"},
     {"ReportJson", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --format json", 0,
-     "\"lsecheck.results/2\""},
+     "\"lsecheck.results/3\""},
     {"ReportOfJson",
      "run --cases 2 --json r.json >/dev/null 2>&1 && lsecheck report r.json --format json --out s.json && cmp r.json "
      "s.json",
@@ -75,6 +75,16 @@ constexpr CommandLine kCommandLines[] = {
     {"ReportJunit", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --format junit", 0,
      "^<\\?xml .*<testcase classname=\"lsecheck.[a-z0-9_]+\" name=\"accuracy\"/>"},
     {"ReportToAFullDisk", "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db >/dev/full", 4},
+    {"ReportWithTheScoreOfMutants",
+     "run --cases 2 --db r.db >/dev/null 2>&1 && lsecheck report r.db --mutants " LSECHECK_SOURCE_DIR
+     "/reports/measured/2026-11-30-mutants.json --format markdown",
+     0, "^# CLEAN.*\nMutants: ([0-9]+) of [0-9]+ planted bugs killed\n"},
+    {"ReportWithBrokenMutants",
+     "run --cases 2 --db r.db >/dev/null 2>&1 && echo '{}' >m.json && lsecheck report r.db --mutants m.json --format "
+     "html",
+     2, "^$", "^lsecheck: cannot read m.json: schema is missing; give a file that lsecheck mutants wrote with --json"},
+    {"ReportMutantsInATerminal", "report a.db --mutants m.json", 2, "^$",
+     "--mutants: is shown as html or markdown, not as terminal"},
     {"ReportHelp", "report --help", 0, "terminal,json,markdown,html"},
 
     {"Run", "run --cases 20 --jobs 2", 0, "^CLEAN.*20 cases.*accuracy"},
@@ -207,11 +217,49 @@ constexpr CommandLine kCommandLines[] = {
      "list >/dev/null; mkdir old; echo junk >old/x.safetensors; lsecheck nightly --cases 4 --failures old; code=$?; "
      "cat lsecheck-nightly/junit.xml; exit $code",
      1, "FAILED 1.*not mended\n  old/x.safetensors.*unreadable.*<failure message=\"unreadable: old/x.safetensors"},
+    {"NightlyReplaysACorpus",
+     "list >/dev/null; mkdir c; cp $(ls -d " LSECHECK_SOURCE_DIR
+     "/fuzz/corpus/combine_case/* | head -n 5) c; lsecheck nightly --cases 4 --corpus c --out n && grep -c 'corpus "
+     "input' n/results.json",
+     0, "^CLEAN.*; 5 corpus inputs replayed, 0 of them failing.*\n5\n$"},
+    {"NightlyFailsOnWhatIsNoInput", "list >/dev/null; mkdir c; echo junk >c/x; lsecheck nightly --cases 4 --corpus c",
+     1,
+     "^FAILED 1\n.*corpus inputs that fail\n  c/x: , : unreadable: c/x: 5 bytes; an input of the fuzz target "
+     "combine_case"},
+    {"NightlyWithAnEmptyCorpus", "list >/dev/null; mkdir c; lsecheck nightly --cases 4 --corpus c", 2, "",
+     "--corpus: c holds no inputs"},
+    {"NightlyNoSuchCorpus", "nightly --cases 4 --corpus nowhere", 2, "^$", "--corpus: nowhere is no folder; create it"},
+    // Sharded, stopped by time and resumed it is the undivided night; what a hunt found is found again.
+    {"NightlyHunts",
+     "list >/dev/null; set -- --cases 130 --seed 3 --kernel fa4_ws_level1_combine --hunt 1; lsecheck nightly \"$@\" "
+     "--out "
+     "one && lsecheck nightly \"$@\" --devices 2 --time 0s --out two >/dev/null 2>&1; cmp -s one/results.json "
+     "two/results.json && echo equal before; lsecheck nightly \"$@\" --devices 2 --resume --out two >/dev/null 2>&1; "
+     "cmp "
+     "one/results.json two/results.json && grep -c '\"evaluations\":4096' two/results.json && grep -o '<h2>Hunts</h2>' "
+     "one/report.html; eval \"$(sed -n 's/.*`\\(lsecheck hunt .*--regime narrow .*\\)` |$/\\1/p' one/report.md | head "
+     "-n "
+     "1)\"",
+     0,
+     "^CLEAN.*; 6 targets hunted, largest bound_use [0-9.]+[ \n].*run.db\n6\n<h2>Hunts</h2>\nkernel .*\n.* narrow "
+     "+[24] +4096 "},
+    {"NightlyHuntsOfAnotherLaw", "nightly --cases 4 --seed 1 --law permutation --hunt 1", 2, "^$",
+     "--hunt: holds law accuracy, which --law leaves out"},
+    {"NightlyResumedWithOtherHunts",
+     "nightly --cases 4 --seed 3 --out n >/dev/null 2>&1; lsecheck nightly --cases 4 --seed 3 --hunt 1 --resume --out "
+     "n",
+     2, "^$", "hunt_evaluations '0', this run has hunt_evaluations '4096'"},
+    {"NightlyWithTheScoreOfMutants",
+     "nightly --cases 2 --out n --mutants " LSECHECK_SOURCE_DIR
+     "/reports/measured/2026-11-30-mutants.json >/dev/null && cat n/report.html",
+     0, "<h2>Planted bugs</h2>"},
+    {"NightlyWithoutItsMutants", "nightly --cases 2 --mutants nowhere.json", 2, "^$", "nowhere.json"},
     {"NightlyNoSuchFailures", "nightly --failures nowhere", 2, "^$", "--failures: nowhere is no folder; create it"},
     {"NightlyTwiceInOneFolder",
      "nightly --cases 2 --out n >/dev/null 2>&1; lsecheck nightly --cases 2 --seed 1 --out n", 2, "^$",
      "n/run.db exists already"},
-    {"NightlyStopsByTime", "nightly --time 0s --seed 3", 0, "^CLEAN SO FAR.*64 cases.*UNFINISHED, next case 64.*soak"},
+    {"NightlyStopsByTime", "nightly --time 0s --seed 3 --hunt 0", 0,
+     "^CLEAN SO FAR.*64 cases.*UNFINISHED, next case 64.*soak"},
     {"NightlyResumes",
      "nightly --cases 130 --seed 3 --time 0s --out n >/dev/null; lsecheck nightly --cases 130 --seed 3 --out n "
      "--resume "
@@ -337,7 +385,7 @@ constexpr CommandLine kCommandLines[] = {
      "hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --evaluations 1 --into w --jobs 2 && "
      "cat w/*.txt",
      0,
-     "mha_splitk_reduce +log2 +narrow +2 +4096 +[0-9.]+\nmha_splitk_reduce +natural .*\nlsecheck-worst format=1 "
+     "mha_splitk_reduce +log2 +narrow +[24] +4096 +[0-9.]+\nmha_splitk_reduce +natural .*\nlsecheck-worst format=1 "
      ".*case "},
     {"HuntIsTheSameOnAnyJobsAndResumed",
      "hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --evaluations 8192 --into a --jobs 1 >/dev/null "

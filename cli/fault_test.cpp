@@ -58,6 +58,30 @@ TEST_F(Fault, KilledAtAnyMomentAnIsolatedRunLosesNothing) {
   kill_and_resume(directory_, " --jobs 2");
 }
 
+// The same of a night, most of whose time are hunts.
+TEST_F(Fault, KilledAtAnyMomentANightLosesNothing) {
+  const std::string night = "nightly --cases 64 --seed 3 --kernel fa4_ws_level1_combine --hunt 1 --jobs 1 --out ";
+  ASSERT_EQ(directory_.run("lsecheck " + night + "whole >/dev/null").exit_code, 0);
+  int killed = 0;
+  Outcome outcome{};
+  for (int attempt = 0; attempt < 40; ++attempt) {
+    const bool resume = fs::exists(directory_.cwd() / "n/run.db");
+    const int tenths = 4 + 3 * attempt;
+    const std::string seconds = std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+    outcome = directory_.run("timeout -s KILL " + seconds + " \"$LSECHECK\" " + night + "n" +
+                             (resume ? " --resume" : "") + " >/dev/null");
+    if (outcome.exit_code == 2) {  // killed before the store was one: the message says what to do
+      fs::remove(directory_.cwd() / "n/run.db");
+      continue;
+    }
+    if (outcome.exit_code != 137) break;
+    ++killed;
+  }
+  EXPECT_GT(killed, 0);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(directory_.run("cmp whole/results.json n/results.json").exit_code, 0);
+}
+
 // The workers of a killed run end with it.
 TEST_F(Fault, WorkersDoNotOutliveTheRun) {
   const Outcome outcome = directory_.run(

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "reports/json_report.h"
 #include "reports/junit_report.h"
 #include "reports/markdown_report.h"
+#include "reports/mutants_report.h"
 #include "reports/night_history.h"
 #include "reports/read_run.h"
 #include "reports/terminal_report.h"
@@ -24,7 +26,8 @@ namespace {
 
 struct ReportOptions {
   std::vector<std::string> files;
-  std::string out;  // empty: standard output
+  std::string mutants;  // empty: the page says nothing about planted bugs
+  std::string out;      // empty: standard output
   std::string format = "terminal";
 };
 
@@ -38,12 +41,13 @@ StoredRun read_runs(const std::vector<std::string>& files, std::vector<Night>& n
   return run;
 }
 
-std::string render(const StoredRun& run, const std::vector<Night>& nights, const std::string& format, bool colour) {
+std::string render(const StoredRun& run, const std::vector<Night>& nights, const std::optional<MutantsReport>& mutants,
+                   const std::string& format, bool colour) {
   if (format == "json") return results_text(run);
-  if (format == "markdown") return markdown_report(run, coverage_gaps(run), nights);
+  if (format == "markdown") return markdown_report(run, coverage_gaps(run), nights, mutants);
   if (format == "junit") return junit_report(run);
   if (format == "baseline") return baseline_text(baseline_of(run));
-  if (format == "html") return html_report(run, coverage_gaps(run), nights);
+  if (format == "html") return html_report(run, coverage_gaps(run), nights, mutants);
   TerminalOptions options;
   options.not_covered = coverage_gaps(run);
   options.colour = colour;
@@ -52,14 +56,19 @@ std::string render(const StoredRun& run, const std::vector<Night>& nights, const
 
 void report(const ReportOptions& options) {
   const bool to_file = !options.out.empty();
-  const bool shows_nights = options.format == "html" || options.format == "markdown";
-  if (options.files.size() > 1 && !shows_nights) {
+  const bool is_page = options.format == "html" || options.format == "markdown";
+  if (!options.mutants.empty() && !is_page) {
+    throw CLI::ValidationError("--mutants", fmt::format("is shown as html or markdown, not as {}", options.format));
+  }
+  if (options.files.size() > 1 && !is_page) {
     throw CLI::ValidationError("FILE",
                                fmt::format("several runs are shown as html or markdown, not as {}", options.format));
   }
   std::vector<Night> nights;
   const StoredRun run = read_runs(options.files, nights);
-  const std::string text = render(run, nights, options.format, !to_file && standard_output_wants_colour());
+  std::optional<MutantsReport> mutants;
+  if (!options.mutants.empty()) mutants = read_mutants(options.mutants);
+  const std::string text = render(run, nights, mutants, options.format, !to_file && standard_output_wants_colour());
   if (to_file) {
     write_file_atomically(options.out, text);
   } else {
@@ -84,9 +93,14 @@ void add_report_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--out", options->out, "write to this file, whole or not at all (default: standard output)")
       ->type_name("FILE");
+  command
+      ->add_option("--mutants", options->mutants,
+                   "what `lsecheck mutants --json` wrote: the score, in html or markdown")
+      ->type_name("FILE");
   command->footer(
       "examples:\n  lsecheck report run.db\n  lsecheck report run.db --format html --out run.html\n"
       "  lsecheck report nights/*/run.db --format html --out week.html\n"
+      "  lsecheck report run.db --mutants mutants.json --format html --out run.html\n"
       "  lsecheck report run.db --format baseline --out reports/baselines/smoke-cpu.txt");
   command->callback([options] { report(*options); });
 }

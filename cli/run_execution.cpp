@@ -11,7 +11,9 @@
 #include "cli/cuda_device.h"
 #include "cli/laws_of_run.h"
 #include "cli/progress_line.h"
+#include "fuzz/combine_corpus.h"
 #include "fuzz/committed_worst.h"
+#include "fuzz/night_hunt.h"
 #include "properties/replay_case.h"
 #include "properties/run_case.h"
 #include "properties/token.h"
@@ -33,23 +35,37 @@ class MemorySink final : public ResultSink {
   StoredRun& run_;
 };
 
-// Old failures come before new cases: whoever looks at the run early sees them. One batch, which runs no case of the
+// A shard takes its share.
+template <class Items>
+Items share_of(const Shard& shard, const Items& all) {
+  Items mine;
+  for (std::size_t i = shard.index; i < all.size(); i += shard.count) mine.push_back(all[i]);
+  return mine;
+}
+
+// Kept cases come before new ones: whoever looks at the run early sees them. One batch, which runs no case of the
 // sequence. Files that the store knows already are not run again.
-void replay_failures(const PreparedRun& prepared, const std::vector<std::string>& files, const StoredRun& before,
-                     ResultSink& sink) {
-  RunResults batch;
+void replay_files(const PreparedRun& prepared, const std::vector<std::string>& files, const ReplaySource& source,
+                  const StoredRun& before, ResultSink& sink) {
   const RunConfig& config = prepared.config;
-  std::vector<std::string> mine;
-  for (std::size_t i = config.shard.index; i < files.size(); i += config.shard.count) {
-    if (!before.results.replays.contains(files[i])) mine.push_back(files[i]);
-  }
+  std::vector<std::string> mine = share_of(config.shard, files);
+  std::erase_if(mine, [&](const std::string& file) { return before.results.replays.contains(file); });
   const std::unique_ptr<Reference> reference = make_reference(config.reference);
   const std::vector<Replay> replays =
-      config.isolation
-          ? replay_case_files_isolated(mine, prepared.memory_limit, *reference, *config.isolation, config.jobs)
-          : replay_case_files(mine, prepared.memory_limit, *reference);
+      config.isolation ? replay_case_files_isolated(mine, source, *reference, *config.isolation, config.jobs)
+                       : replay_case_files(mine, source, *reference);
+  RunResults batch;
   for (const Replay& replay : replays) batch.replays[replay.file] = replay;
   if (!batch.replays.empty()) sink.commit(batch, before.next_case_index);
+}
+
+void replay_kept(const PreparedRun& prepared, const KeptCases& kept, const StoredRun& before, ResultSink& sink) {
+  const RunConfig& config = prepared.config;
+  replay_files(prepared, kept.old_failures, old_failures(prepared.memory_limit), before, sink);
+  if (kept.corpus_inputs.empty()) return;
+  const ReplaySource corpus =
+      corpus_source(config.limits.kernels, matching_laws(config.law_glob), config.failure_directory);
+  replay_files(prepared, kept.corpus_inputs, corpus, before, sink);
 }
 
 // The hunter's finds come first: what ever was worst is looked at in every run on the CPU that holds accuracy. A shard
@@ -59,9 +75,7 @@ void replay_worst(const PreparedRun& prepared, const StoredRun& before, ResultSi
   const bool accuracy = asks_for_law(config.law_glob, LawId::accuracy);
   const bool anew = config.first_case == 0 && before.results.failures.empty();
   if (!accuracy || !anew || backend_in_use() != Backend::cpu) return;
-  const std::vector<WorstCase> all = committed_worst_cases();
-  std::vector<WorstCase> mine;
-  for (std::size_t i = config.shard.index; i < all.size(); i += config.shard.count) mine.push_back(all[i]);
+  const std::vector<WorstCase> mine = share_of(config.shard, committed_worst_cases());
   const auto& kernels = config.limits.kernels;
   const RunResults worst =
       config.isolation
@@ -70,9 +84,31 @@ void replay_worst(const PreparedRun& prepared, const StoredRun& before, ResultSi
   if (!worst.failures.empty()) sink.commit(worst, 0);
 }
 
+// Behind the cases: a night that is cut short has looked at what it draws. A shard takes its share of the targets;
+// those that the store knows are not hunted again.
+void hunt_at_night(const PreparedRun& prepared, const StoredRun& before, std::uint64_t next_case_index,
+                   ProgressLine& line, ResultSink& sink) {
+  const RunConfig& config = prepared.config;
+  if (prepared.context.hunt_evaluations == 0) return;
+  std::vector<HuntTarget> mine = share_of(
+      config.shard, night_targets(config.limits.kernels, config.limits.arch.value_or(Arch::sm_100a), config.seed));
+  std::erase_if(mine, [&](const HuntTarget& target) { return before.results.hunts.contains(key_of(target)); });
+  const std::size_t count = mine.size();
+  NightHunter hunter(
+      {config.seed, prepared.context.hunt_evaluations, config.failure_directory, config.jobs, config.isolation},
+      std::move(mine));
+  // Committed together, so a kill costs no more; enough to keep the jobs busy.
+  const std::size_t together = std::size_t{4} * config.jobs;
+  for (std::size_t begin = 0; begin < count; begin += together) {
+    if (line.due()) line.show(fmt::format("{} / {} targets hunted", begin, count));
+    const RunResults batch = hunter.hunt(begin, std::min(begin + together, count));
+    if (!batch.hunts.empty()) sink.commit(batch, next_case_index);
+  }
+}
+
 }  // namespace
 
-ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const std::vector<std::string>& old_failures) {
+ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const KeptCases& kept) {
   RunConfig& config = prepared.config;
   ExecutedRun executed;
   StoredRun& run = executed.run;
@@ -96,7 +132,7 @@ ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const s
   const StoredRun before = run;
   std::uint64_t next_case_index = config.first_case;
   try {
-    replay_failures(prepared, old_failures, before, sink);
+    replay_kept(prepared, kept, before, sink);
     replay_worst(prepared, before, sink);
     end = run_cases(config, sink, [&](const RunProgress& progress) {
       next_case_index = progress.next_case;
@@ -108,6 +144,7 @@ ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const s
     if (end != RunEnd::too_many_failures) {
       const RunResults of_run = hold_laws_of_run(config, before.results);
       if (!of_run.laws.empty()) sink.commit(of_run, next_case_index);
+      hunt_at_night(prepared, before, next_case_index, line, sink);
     }
   } catch (const cuda::DeviceError& error) {
     line.end();

@@ -19,8 +19,14 @@ struct ExecutedRun {
   bool device_failed = false;  // it ended early, with the batches before
 };
 
-// First the old failures (case files; a shard takes its share of them), then the cases. Shows progress on standard
-// error.
-ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const std::vector<std::string>& old_failures);
+// Files whose cases are replayed before the sequence; a shard takes its share of them.
+struct KeptCases {
+  std::vector<std::string> old_failures;   // case files
+  std::vector<std::string> corpus_inputs;  // of the fuzz target combine_case
+};
+
+// First the kept cases, then the worst cases that are known, then the sequence, then the hunts that the context asks
+// for. What the store holds is not run again. Shows progress on standard error.
+ExecutedRun execute_run(PreparedRun prepared, const StoreChoice& choice, const KeptCases& kept);
 
 }  // namespace lsecheck::cli

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
+#include "fuzz/file_failure.h"
 #include "fuzz/worst_file.h"
-#include "properties/case_file.h"
 #include "properties/kernel_death.h"
 #include "properties/runner.h"
 #include "reference/certified_reference.h"
@@ -22,17 +21,8 @@ constexpr std::uint64_t kReportedPerKernel = 4;
 
 void add_worst_failure(RunResults& results, const WorstReplay& replayed, std::size_t number,
                        const std::string& directory) {
-  const CaseSpec& spec = replayed.tensors.spec;
-  const std::string kernel(name_of(spec.kernel));
-  std::filesystem::create_directories(directory);
-  const std::string path = fmt::format("{}/worst-{}.safetensors", directory, number);
-  save_case(path, {replayed.tensors, "accuracy", "", kGeneratorVersion});
-  results.failures.push_back(
-      {0, kernel, "accuracy", path, path, "", "a known worst case: " + describe_spec(spec), *replayed.failure});
-  ++results.totals.failures;
-  LawRow& law = results.laws[{kernel, "accuracy"}];
-  ++law.checked;
-  ++law.failed;
+  add_file_failure(results, replayed.tensors, "a known worst case", *replayed.failure,
+                   fmt::format("{}/worst-{}.safetensors", directory, number));
 }
 
 std::vector<WorstCase> committed_worst_cases() {

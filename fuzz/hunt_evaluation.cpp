@@ -1,7 +1,11 @@
 #include "fuzz/hunt_evaluation.h"
 
+#include <fmt/format.h>
+
+#include <exception>
+#include <new>
+
 #include "properties/case_kernel.h"
-#include "properties/run_case.h"
 #include "properties/tensor_edits.h"
 #include "reference/certified_reference.h"
 
@@ -21,6 +25,16 @@ double metric_of(const ElementGrade& grade, HuntMetric metric) {
   return grade.bound_use;
 }
 
+KernelRun run_guarded(const CaseTensors& tensors, const RunOptions& options) {
+  try {
+    return run_kernel(tensors, options);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return {{}, fmt::format("the launch ended with an exception: {}", error.what())};
+  }
+}
+
 // The variant is that of one row: how many rows a launch holds must not choose it.
 HuntEvaluation::HuntEvaluation(const CaseSpec& spec, HuntMetric metric)
     : spec_(spec), metric_(metric), variant_(variant_of(spec)), reference_(make_certified_reference()) {}
@@ -33,7 +47,7 @@ std::vector<double> HuntEvaluation::scores(std::span<const HuntRow> rows) {
   std::vector<double> scores(rows.size() * depth, -1);
   RunOptions options;
   options.variant = variant_;
-  const KernelRun run = run_kernel(tensors, options);
+  const KernelRun run = run_guarded(tensors, options);
   if (run.fault) {
     if (!outside_) outside_ = OutsideBound{tensors, *run.fault};
     return scores;

@@ -7,6 +7,7 @@
 
 #include "fuzz/hunt_target.h"
 #include "properties/grade_case.h"
+#include "properties/run_case.h"
 #include "reference/grade.h"
 
 // Runs rows through the executor and measures them. A value outside the kernel's bound is the find that ends a hunt.
@@ -35,6 +36,10 @@ class HuntEvaluation {
   std::uint64_t evaluations_ = 0;
   std::optional<OutsideBound> outside_;
 };
+
+// run_kernel() with an exception turned into a fault: the kernel's failure, not the end of the hunt. Missing memory
+// (std::bad_alloc) passes through.
+KernelRun run_guarded(const CaseTensors& tensors, const RunOptions& options);
 
 double metric_of(const ElementGrade& grade, HuntMetric metric);
 

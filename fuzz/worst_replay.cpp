@@ -7,7 +7,6 @@
 #include "properties/case_kernel.h"
 #include "properties/case_limits.h"
 #include "properties/grade_case.h"
-#include "properties/run_case.h"
 
 namespace lsecheck {
 
@@ -50,7 +49,7 @@ std::optional<WorstReplay> replay(const WorstCase& worst, Reference& reference) 
                                 [&](const KernelVariant& variant) { return variant.name == worst.variant; });
   RunOptions options;
   options.variant = own == variants.end() ? variants.front() : *own;
-  const KernelRun run = run_kernel(result.tensors, options);
+  const KernelRun run = run_guarded(result.tensors, options);
   if (run.fault) {
     result.failure = *run.fault;
     return result;

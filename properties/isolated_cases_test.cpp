@@ -256,13 +256,14 @@ TEST(IsolatedCases, AnOldFailureThatCrashesFails) {
     save_case(files.back(), {expand(draw_spec(1, 0, limits)), "accuracy", "", kGeneratorVersion});
   }
   const auto reference = make_reference(ReferenceKind::certified);
-  EXPECT_EQ(replay_case_files_isolated(files, 1 << 28, *reference, WorkerLimits{}, 1),
-            replay_case_files(files, 1 << 28, *reference));
+  const ReplaySource source = old_failures(1 << 28);
+  EXPECT_EQ(replay_case_files_isolated(files, source, *reference, WorkerLimits{}, 1),
+            replay_case_files(files, source, *reference));
   const BrokenKernel broken(*find_kernel(kBroken), [](const CombineShape&) { std::abort(); });
   const KernelInPlace in_place(broken);
-  const std::vector<Replay> replays = replay_case_files_isolated(files, 1 << 28, *reference, WorkerLimits{}, 1);
-  EXPECT_EQ(replays[0],
-            (Replay{files[0], kBroken, "accuracy", "fails", "the process that ran the kernel crashed: Aborted"}));
+  const std::vector<Replay> replays = replay_case_files_isolated(files, source, *reference, WorkerLimits{}, 1);
+  EXPECT_EQ(replays[0], (Replay{files[0], kOldFailure, kBroken, "accuracy", "fails", files[0],
+                                "the process that ran the kernel crashed: Aborted"}));
   EXPECT_EQ(replays[1].outcome, "holds");
 }
 

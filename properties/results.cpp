@@ -93,6 +93,15 @@ void ChartRow::merge(const ChartRow& other) {
   largest_bound = std::max(largest_bound, other.largest_bound);
 }
 
+void HuntStat::merge(const HuntStat& other) {
+  evaluations += other.evaluations;
+  const double mine = rank_of(bound_use);
+  const double theirs = rank_of(other.bound_use);
+  if (theirs < mine || (theirs == mine && worst <= other.worst)) return;
+  bound_use = theirs;
+  worst = other.worst;
+}
+
 void RunTotals::merge(const RunTotals& other) {
   cases += other.cases;
   row_heads += other.row_heads;
@@ -105,6 +114,7 @@ void RunResults::merge(const RunResults& other) {
   merge_rows(stats, other.stats);
   merge_rows(laws, other.laws);
   merge_rows(charts, other.charts);
+  merge_rows(hunts, other.hunts);
   for (const auto& [name, cases] : other.coverage) coverage[name] += cases;
   failures.insert(failures.end(), other.failures.begin(), other.failures.end());
   std::sort(failures.begin(), failures.end());

@@ -123,15 +123,43 @@ struct ChartRow {
   void merge(const ChartRow& other);
 };
 
-// What became of an old failure, replayed from its case file.
+inline constexpr const char* kOldFailure = "old failure";
+inline constexpr const char* kCorpusInput = "corpus input";
+
+// What became of a case that is kept in a file: an old failure, or an input of a fuzz corpus.
 struct Replay {
   std::string file;
-  std::string kernel;
-  std::string law;
-  std::string outcome;  // "fails", "holds", "not applicable", "unreadable"
+  std::string origin;     // kOldFailure or kCorpusInput
+  std::string kernel;     // empty: the file did not tell
+  std::string law;        // of one that holds every law it is held to: "every law"
+  std::string outcome;    // "fails", "holds", "not applicable", "unreadable"
+  std::string case_file;  // that `lsecheck repro` takes; empty: there is none
   std::string message;
 
   auto operator<=>(const Replay&) const = default;
+};
+
+// What was hunted (fuzz/hunt_target.h) for the largest bound_use.
+struct HuntKey {
+  std::string kernel;
+  std::string out;
+  std::string partial;
+  std::string exponent;
+  std::string arch;
+  std::string lse_regime;
+  std::uint32_t num_partitions = 0;
+
+  std::string types() const { return out + "<-" + partial; }
+  auto operator<=>(const HuntKey&) const = default;
+};
+
+struct HuntStat {
+  std::uint64_t evaluations = 0;  // row-heads that were run
+  // The largest seen. -1: nothing was graded; infinite: something was outside the bound, or the kernel fell over.
+  double bound_use = -1;
+  std::string worst;  // its case, as fuzz/worst_case.h writes it; empty where bound_use is no number of a case
+
+  void merge(const HuntStat& other);
 };
 
 struct RunContext {
@@ -151,7 +179,8 @@ struct RunContext {
   std::string law_glob;
   std::uint64_t seed = 0;
   std::uint64_t cases_requested = 0;
-  std::string shard = "1/1";  // which part of the case sequence: format_shard()
+  std::uint64_t hunt_evaluations = 0;  // row-heads to hunt with for each target; 0: no hunts
+  std::string shard = "1/1";           // which part of the case sequence: format_shard()
 
   auto operator<=>(const RunContext&) const = default;
 };
@@ -178,6 +207,7 @@ struct RunResults {
   std::map<ChartKey, ChartRow> charts;
   std::vector<Failure> failures;          // by case index, then law
   std::map<std::string, Replay> replays;  // by file
+  std::map<HuntKey, HuntStat> hunts;
 
   void merge(const RunResults& other);
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cmath>
 #include <limits>
 #include <random>
@@ -43,6 +45,22 @@ TEST(ErrorHistogramTest, EndsCollectTheRest) {
   EXPECT_EQ(ErrorHistogram::bin_of(std::numeric_limits<double>::quiet_NaN()), ErrorHistogram::kBins - 1);
   EXPECT_EQ(ErrorHistogram::upper_edge(0), 0.0);
   EXPECT_EQ(ErrorHistogram::upper_edge(ErrorHistogram::kBins - 1), kInf);
+}
+
+TEST(HuntStatTest, MergesInAnyOrder) {
+  const HuntStat rows[] = {{4096, 0.5, "b"}, {4096, 0.5, "a"}, {0, kInf, ""}, {4096, -1, ""}};
+  for (const HuntStat& one : rows) {
+    for (const HuntStat& other : rows) {
+      HuntStat there = one;
+      there.merge(other);
+      HuntStat back = other;
+      back.merge(one);
+      EXPECT_EQ(there.bound_use, std::max(one.bound_use, other.bound_use));
+      EXPECT_EQ(there.bound_use, back.bound_use);
+      EXPECT_EQ(there.worst, back.worst);
+      EXPECT_EQ(there.evaluations, one.evaluations + other.evaluations);
+    }
+  }
 }
 
 Maximum seen(double value, std::uint64_t case_index) {

@@ -137,12 +137,18 @@ void fields(Archive& archive, Value& value) {
   } else if constexpr (std::is_same_v<Plain, ChartRow>) {
     archive.all(value.row_heads, value.scaled_ulp, value.largest_bound);
   } else if constexpr (std::is_same_v<Plain, Replay>) {
-    archive.all(value.file, value.kernel, value.law, value.outcome, value.message);
+    archive.all(value.file, value.origin, value.kernel, value.law, value.outcome, value.case_file, value.message);
+  } else if constexpr (std::is_same_v<Plain, HuntKey>) {
+    archive.all(value.kernel, value.out, value.partial, value.exponent, value.arch, value.lse_regime,
+                value.num_partitions);
+  } else if constexpr (std::is_same_v<Plain, HuntStat>) {
+    archive.all(value.evaluations, value.bound_use, value.worst);
   } else if constexpr (std::is_same_v<Plain, RunTotals>) {
     archive.all(value.cases, value.row_heads, value.elements, value.failures);
   } else {
     static_assert(std::is_same_v<Plain, RunResults>);
-    archive.all(value.totals, value.stats, value.laws, value.coverage, value.charts, value.failures, value.replays);
+    archive.all(value.totals, value.stats, value.laws, value.coverage, value.charts, value.failures, value.replays,
+                value.hunts);
   }
 }
 

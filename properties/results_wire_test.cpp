@@ -16,7 +16,8 @@ RunResults some_results() {
   RunResults results;
   for (std::uint64_t i = 0; i < 8; ++i) results.merge(evaluate_case(draw_spec(1, i, {}), i, laws, *reference));
   results.failures.push_back({5, "kernel", "law", "token", "found", "file", "shape", "message\nof two lines"});
-  results.replays["file"] = {"file", "kernel", "law", "fails", "why"};
+  results.replays["file"] = {"file", kCorpusInput, "kernel", "law", "fails", "case file", "why"};
+  results.hunts[{"kernel", "f32", "bf16", "log2", "sm_100a", "narrow", 37}] = {4096, 0.5, "worst"};
   return results;
 }
 
@@ -27,6 +28,10 @@ TEST(ResultsWire, ReadsBackToTheSameBytesAndContent) {
   EXPECT_EQ(to_wire(again), bytes);
   EXPECT_EQ(again.failures, results.failures);
   EXPECT_EQ(again.replays, results.replays);
+  ASSERT_TRUE(again.hunts.contains(results.hunts.begin()->first));
+  EXPECT_EQ(again.hunts.begin()->second.evaluations, 4096u);
+  EXPECT_EQ(again.hunts.begin()->second.bound_use, 0.5);
+  EXPECT_EQ(again.hunts.begin()->second.worst, "worst");
   EXPECT_EQ(again.coverage, results.coverage);
   ASSERT_EQ(again.stats.size(), results.stats.size());
   for (const auto& [key, row] : results.stats) {

@@ -20,6 +20,7 @@ th,td{padding:.25rem .6rem;border-bottom:1px solid var(--line);text-align:right;
 th.l,td.l{text-align:left}
 th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid var(--bar)}
 th[aria-sort=ascending] button::after{content:" \25B2"}th[aria-sort=descending] button::after{content:" \25BC"}
+.text{display:inline-block;white-space:normal;width:max-content;max-width:16rem}
 small{color:var(--dim)}
 .wide:focus-visible,button:focus-visible,summary:focus-visible{outline:2px solid var(--bar)}
 .heat td{text-align:center;background:color-mix(in srgb,var(--bar) calc(var(--heat)*1%),transparent)}

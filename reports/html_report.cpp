@@ -6,6 +6,7 @@
 
 #include "reports/accuracy_table.h"
 #include "reports/html_charts.h"
+#include "reports/html_mutants.h"
 #include "reports/html_nights.h"
 #include "reports/html_page.h"
 #include "reports/run_summary.h"
@@ -71,10 +72,41 @@ std::string failure_section(const StoredRun& run) {
   return text;
 }
 
-std::string replay_section(const RunResults& results) {
-  std::string items;
-  for (const std::string& line : replay_lines(results)) items += "<li>" + escape(line) + "</li>";
-  return items.empty() ? "" : "<h2>Old failures that are not mended</h2>\n<ul>" + items + "</ul>\n";
+std::string replay_section(const StoredRun& run) {
+  std::string text;
+  for (const ReplayGroup& group : replay_groups(run.results)) {
+    if (group.failing.empty()) continue;
+    text += "<h2>" + escape(capitalised(group.heading)) + "</h2>\n<ul>";
+    for (const Replay* replay : group.failing) {
+      text += "<li>" + escape(replay_line(*replay));
+      if (!replay->case_file.empty()) text += copyable(repro_line(run.context, replay->case_file));
+      text += "</li>";
+    }
+    text += "</ul>\n";
+  }
+  return text;
+}
+
+std::string hunt_section(const StoredRun& run) {
+  if (run.results.hunts.empty()) return "";
+  std::vector<Cells> rows;
+  for (const auto& [key, row] : run.results.hunts) {
+    rows.push_back({text_cell(key.kernel),
+                    text_cell(key.exponent),
+                    text_cell(key.types()),
+                    text_cell(key.arch),
+                    text_cell(key.lse_regime),
+                    count_cell(key.num_partitions),
+                    count_cell(row.evaluations),
+                    {format_hunted(row), fmt::format("{}", row.bound_use)},
+                    {copyable(hunt_line(run.context, key)), ""}});
+  }
+  return "<h2>Hunts</h2>\n<p class=\"dim\">The hunter searched each target for the largest share of the bound, from "
+         "the "
+         "seed of the run. The cases it found are in the JSON results.</p>\n" +
+         html::table({"kernel", "exponent", "types", "arch", "LSE regime", "P", "evaluations",
+                      "bound_use, largest seen", "again"},
+                     rows, 5);
 }
 
 std::string accuracy_section(const std::vector<AccuracyLine>& lines, bool by_regime) {
@@ -136,13 +168,14 @@ std::string law_section(const RunResults& results) {
 }  // namespace
 
 std::string html_report(const StoredRun& run, const std::vector<std::string>& not_covered,
-                        const std::vector<Night>& nights) {
+                        const std::vector<Night>& nights, const std::optional<MutantsReport>& mutants) {
   const AccuracyTable table = accuracy_table(run.results);
   return html::page("lsecheck: " + verdict_word(run),
                     header_section(run, not_covered, nights) + html::nights_section(nights) + failure_section(run) +
-                        replay_section(run.results) + accuracy_section(table.lines, false) +
-                        worst_case_section(run.context, table.lines) + law_section(run.results) +
-                        accuracy_section(table.regimes, true) + html::chart_section(run.results, table.lines));
+                        replay_section(run) + accuracy_section(table.lines, false) +
+                        worst_case_section(run.context, table.lines) + hunt_section(run) + law_section(run.results) +
+                        (mutants ? html::mutants_section(*mutants) : "") + accuracy_section(table.regimes, true) +
+                        html::chart_section(run.results, table.lines));
 }
 
 }  // namespace lsecheck

@@ -93,6 +93,18 @@ std::vector<Night> two_nights() {
   return {night_of(sample_run(50), "a/run.db"), night_of(sample_run(100), "b/run.db")};
 }
 
+MutantsReport many_mutants() {
+  MutantsReport report;
+  for (int i = 0; i < 40; ++i) {
+    MutantResult& result = report.mutants.emplace_back();
+    result.patch.name = fmt::format("a-planted-bug-of-a-rather-long-name-{}", i);
+    result.patch.class_number = i % 8;
+    result.patch.bug_class = "a mistake that is told in a whole sentence";
+    if (i % 10 != 0) result.outcome = MutantOutcome::killed;
+  }
+  return report;
+}
+
 class HtmlReportBrowserNightlyTest : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -101,7 +113,7 @@ class HtmlReportBrowserNightlyTest : public testing::TestWithParam<int> {
 };
 
 TEST_P(HtmlReportBrowserNightlyTest, WorksOfflineSortsAndCopies) {
-  const Visit visited = visit(html_report(sample_run(100), {}, two_nights()), GetParam());
+  const Visit visited = visit(html_report(sample_run(100), {}, two_nights(), many_mutants()), GetParam());
   for (const char* fact : {"\"errors\":0", "\"policy\":0", "\"requests\":0", "\"down\":true", "\"up\":true",
                            "\"copied\":true", "\"line\":\"lsecheck repro", "\"drawn\":true", "\"focusable\":true"}) {
     EXPECT_THAT(visited.seen, HasSubstr(fact));

@@ -20,6 +20,26 @@ std::size_t occurrences(const std::string& text, const std::string& what) {
   return count;
 }
 
+MutantResult planted(const std::string& name, MutantOutcome outcome) {
+  MutantResult result;
+  result.patch.name = name;
+  result.patch.class_number = 7;
+  result.patch.bug_class = "a weight left out";
+  result.outcome = outcome;
+  result.cases = result.cases_run = 64;
+  return result;
+}
+
+MutantsReport attack_mutants(const std::string& attack) {
+  MutantsReport mutants;
+  mutants.profile = attack;
+  for (const MutantOutcome outcome : {MutantOutcome::killed, MutantOutcome::survived}) {
+    mutants.mutants.push_back(planted(attack, outcome));
+    mutants.mutants.back().patch.bug_class = mutants.mutants.back().killed_by = mutants.mutants.back().detail = attack;
+  }
+  return mutants;
+}
+
 TEST(HtmlReportTest, IsOneSelfContainedPage) {
   // Plots are in the page; the name of SVG's namespace in them is no address.
   const std::string page =
@@ -59,7 +79,7 @@ TEST(HtmlReportTest, WhatAGpuFoundIsReplayedThere) {
 }
 
 TEST(HtmlReportTest, TagsAreBalanced) {
-  const std::string page = html_report(sample_run(100), {"P>32"}, {});
+  const std::string page = html_report(sample_run(100), {"P>32"}, {}, attack_mutants("x"));
   for (const char* tag : {"table", "tr", "td", "th", "div", "article", "figure", "figcaption", "details", "summary",
                           "main", "caption", "p", "pre", "button", "ul"}) {
     const std::string name = tag;
@@ -82,9 +102,61 @@ TEST(HtmlReportTest, ChartsShowEveryCell) {
 }
 
 TEST(HtmlReportTest, EveryBoxThatScrollsIsReachedByKeyboard) {
-  const std::string page = html_report(sample_run(100), {}, {});
+  const std::string page = html_report(sample_run(100), {}, {}, attack_mutants("x"));
   EXPECT_EQ(occurrences(page, "<div class=\"wide\""), occurrences(page, "<div class=\"wide\" tabindex=\"0\""));
   EXPECT_EQ(occurrences(page, "<table"), occurrences(page, "<div class=\"wide\""));
+}
+
+TEST(HtmlReportTest, TheScoreOfPlantedBugsStandsAboveThoseNotKilled) {
+  MutantsReport mutants;
+  mutants.cases = 1280;
+  mutants.false_alarms = {0, 7, 0, 0, 9};
+  mutants.mutants = {planted("found", MutantOutcome::killed), planted("also-found", MutantOutcome::killed),
+                     planted("missed-one", MutantOutcome::survived), planted("stale", MutantOutcome::does_not_apply)};
+  mutants.mutants[0].killed_by = "accuracy";
+  mutants.mutants[1].killed_by = "permutation";
+  mutants.mutants[1].cases = 1000;
+  mutants.mutants[1].flagged[1] = 3;
+  const std::string page = html_report(sample_run(10), {}, {}, mutants);
+  std::size_t at = 0;
+  for (const char* part :
+       {"<h2>Laws</h2>", "<h2>Planted bugs</h2>\n<p><b>2 of 4 planted bugs killed; 1 DOES NOT APPLY</b>",
+        "<b class=\"failed\">SURVIVED</b> missed-one (7 a weight left out)", "DOES NOT APPLY</b> stale",
+        "f32 default 7, ", "data-k=\"7\"><span class=\"text\">7 a weight left out</span></td>",
+        "accuracy, permutation</span></td>",
+        "<td data-k=\"4\">4</td><td data-k=\"2\">2</td><td data-k=\"1\">1</td><td data-k=\"1000\">1,000</td>",
+        "<td data-k=\"0\">missed</td><td data-k=\"1\">1 of 4</td>", "every planted bug", "3 of 64</td>"}) {
+    const std::size_t found = page.find(part, at);
+    ASSERT_NE(found, std::string::npos) << part;
+    at = found;
+  }
+  EXPECT_THAT(html_report(sample_run(10), {}, {}), Not(HasSubstr("Planted bugs")));
+}
+
+TEST(HtmlReportTest, HuntsAreATableWithLinesToCopy) {
+  StoredRun run = sample_run(0);
+  run.context.seed = 7;
+  run.results.hunts[{"mla_combine", "bf16", "bf16", "log2", "sm_100a", "narrow", 37}] = {4096, 0.5, "kernel=..."};
+  run.results.hunts[{"mla_combine", "bf16", "bf16", "log2", "sm_100a", "narrow", 64}] = {4096, INFINITY, ""};
+  const std::string page = html_report(run, {}, {});
+  EXPECT_THAT(page, HasSubstr("<h2>Hunts</h2>"));
+  EXPECT_THAT(page, HasSubstr("<td data-k=\"37\">37</td><td data-k=\"4096\">4,096</td><td data-k=\"0.5\">0.5</td>"));
+  EXPECT_THAT(page, HasSubstr("<td data-k=\"inf\">outside</td>"));
+  EXPECT_THAT(page, HasSubstr("lsecheck hunt --kernel mla_combine --arch sm_100a --out bf16 --partial bf16"));
+  EXPECT_THAT(html_report(sample_run(0), {}, {}), Not(HasSubstr("<h2>Hunts</h2>")));
+}
+
+TEST(HtmlReportTest, ReplaysThatFailStandUnderTheirOrigin) {
+  StoredRun run = sample_run(0);
+  run.results.replays["a.st"] = {"a.st", kOldFailure, "k", "accuracy", "fails", "a.st", "why"};
+  run.results.replays["c/x"] = {"c/x", kCorpusInput, "k", "negation", "fails", "n/corpus-x.st", "how"};
+  run.results.replays["c/y"] = {"c/y", kCorpusInput, "k", "every law", "holds", "", ""};
+  const std::string page = html_report(run, {}, {});
+  EXPECT_THAT(page,
+              HasSubstr("1 old failures replayed, 1 of them failing; 2 corpus inputs replayed, 1 of them failing"));
+  EXPECT_THAT(page, HasSubstr("<h2>Old failures that are not mended</h2>\n<ul><li>a.st: k, accuracy: fails: why"));
+  EXPECT_THAT(page, HasSubstr("<h2>Corpus inputs that fail</h2>\n<ul><li>c/x: k, negation: fails: how"));
+  EXPECT_THAT(page, HasSubstr("lsecheck repro n/corpus-x.st"));
 }
 
 TEST(HtmlReportTest, EveryTextOfTheRunIsEscaped) {
@@ -100,8 +172,9 @@ TEST(HtmlReportTest, EveryTextOfTheRunIsEscaped) {
   row.ulp.histogram.add(1);
   run.results.charts[{"spread", attack, attack, attack, 1, 1}] = {1, row.ulp.max, 1};
   run.results.charts[{"magnitude", attack, attack, attack, 1, 0}] = {1, row.ulp.max, 1};
-  run.results.replays[attack] = {attack, attack, attack, "fails", attack};
-  const std::string page = html_report(run, {attack}, {});
+  run.results.replays[attack] = {attack, attack, attack, attack, "fails", attack, attack};
+  run.results.hunts[{attack, attack, attack, attack, attack, attack, 1}] = {1, 0.5, attack};
+  const std::string page = html_report(run, {attack}, {}, attack_mutants(attack));
   EXPECT_THAT(page, Not(HasSubstr("<img onerror")));
   EXPECT_THAT(page, HasSubstr("&lt;img onerror=&quot;x&quot;&gt;&#39;&amp;"));
 }

@@ -77,7 +77,21 @@ Json json_of(const ChartKey& key, const ChartRow& row) {
 }
 
 Json json_of(const Replay& r) {
-  return {{"file", r.file}, {"kernel", r.kernel}, {"law", r.law}, {"outcome", r.outcome}, {"message", r.message}};
+  return {{"file", r.file},       {"origin", r.origin},       {"kernel", r.kernel},  {"law", r.law},
+          {"outcome", r.outcome}, {"case_file", r.case_file}, {"message", r.message}};
+}
+
+Json json_of(const HuntKey& key, const HuntStat& row) {
+  return {{"kernel", key.kernel},
+          {"out", key.out},
+          {"partial", key.partial},
+          {"exponent", key.exponent},
+          {"arch", key.arch},
+          {"lse_regime", key.lse_regime},
+          {"num_partitions", key.num_partitions},
+          {"evaluations", row.evaluations},
+          {"bound_use", row.bound_use < 0 ? Json(nullptr) : number_of(row.bound_use)},
+          {"worst", row.worst}};
 }
 
 Json json_of(const Failure& f) {
@@ -120,6 +134,8 @@ std::string results_text(const StoredRun& run) {
   for (const auto& [key, row] : results.charts) charts.push_back(json_of(key, row));
   std::vector<Json> replays;
   for (const auto& [file, replay] : results.replays) replays.push_back(json_of(replay));
+  std::vector<Json> hunts;
+  for (const auto& [key, row] : results.hunts) hunts.push_back(json_of(key, row));
   Json coverage = Json::object();
   for (const auto& [name, cases] : results.coverage) coverage[name] = cases;
   const Json progress{{"next_case_index", run.next_case_index}, {"finished", run.finished}};
@@ -130,9 +146,9 @@ std::string results_text(const StoredRun& run) {
   return fmt::format(
       "{{\n\"schema\": \"{}\",\n\"context\": {},\n\"progress\": {},\n\"summary\": {},\n\"kernels\": {},\n\"laws\": "
       "{},\n"
-      "\"coverage\": {},\n\"charts\": {},\n\"failures\": {},\n\"replays\": {}\n}}\n",
+      "\"coverage\": {},\n\"charts\": {},\n\"failures\": {},\n\"replays\": {},\n\"hunts\": {}\n}}\n",
       kResultsSchema, text_of(json_of(run.context)), text_of(progress), text_of(summary), lines_of(kernels),
-      lines_of(laws), text_of(coverage), lines_of(charts), lines_of(failures), lines_of(replays));
+      lines_of(laws), text_of(coverage), lines_of(charts), lines_of(failures), lines_of(replays), lines_of(hunts));
 }
 
 std::string results_text(const RunContext& context, const RunResults& results) {

@@ -5,11 +5,11 @@
 
 #include "reports/stored_run.h"
 
-// The results as JSON, schema "lsecheck.results/2". Keys and rows have one order, doubles are printed so that they read
+// The results as JSON, schema "lsecheck.results/3". Keys and rows have one order, doubles are printed so that they read
 // back to the same bits (an infinite error is the string "inf"), nothing depends on time, machine or batching: equal
 // runs give equal bytes.
 //
-//   schema    "lsecheck.results/2"
+//   schema    "lsecheck.results/3"
 //   context   what was run: build, options, seed
 //   progress  next_case_index, finished
 //   summary   cases, row_heads, elements, failures
@@ -24,17 +24,19 @@
 //   same unit; x and y are
 //             bin numbers
 //   failures  in the order of their cases
-//   replays   what became of old failures, by file
+//   replays   what became of old failures and of corpus inputs, by file
+//   hunts     a row for each target hunted: row-heads run, largest bound_use (null: none; "inf": outside the bound) and
+//   its case
 namespace lsecheck {
 
-inline constexpr const char* kResultsSchema = "lsecheck.results/2";
-inline constexpr const char* kResultsSchema1 = "lsecheck.results/1";
+inline constexpr const char* kResultsSchema = "lsecheck.results/3";
 
 std::string results_text(const StoredRun& run);
 // A run that began at case 0 and came to its end.
 std::string results_text(const RunContext& context, const RunResults& results);
 
-// The inverse; also of schema "lsecheck.results/1", which has no charts, replays and shard, and in part no reference.
+// The inverse; also of schema "lsecheck.results/2", which has no hunts and whose replays are old failures, and
+// "lsecheck.results/1", which has no charts, replays and shard either, and in part no reference.
 // Strict: missing, unknown, repeated or ill-typed members throw StoreError (unreadable), which names
 // `source` and the member.
 StoredRun parse_results(std::string_view text, const std::string& source);

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "properties/whole_file.h"
 #include "reports/sample_run.h"
 #include "reports/store_error_matcher.h"
 
@@ -51,8 +52,8 @@ TEST(JsonReportTest, HasTheDocumentedShape) {
   std::vector<std::string> keys;
   for (const auto& member : json.items()) keys.push_back(member.key());
   EXPECT_EQ(keys, (std::vector<std::string>{"schema", "context", "progress", "summary", "kernels", "laws", "coverage",
-                                            "charts", "failures", "replays"}));
-  EXPECT_EQ(json["schema"], "lsecheck.results/2");
+                                            "charts", "failures", "replays", "hunts"}));
+  EXPECT_EQ(json["schema"], "lsecheck.results/3");
   EXPECT_EQ(json["context"]["seed"], 0xfedcba9876543210u);
   EXPECT_EQ(json["summary"]["cases"], 100);
   EXPECT_EQ(json["summary"]["failures"], run.results.failures.size());
@@ -63,9 +64,11 @@ TEST(JsonReportTest, HasTheDocumentedShape) {
 TEST(JsonReportTest, SchemaOneIsReadWithWhatItLacks) {
   auto json = nlohmann::ordered_json::parse(results_text(sample_run(100)));
   json["schema"] = "lsecheck.results/1";
-  for (const char* member : {"charts", "replays"}) json.erase(member);
-  json["context"].erase("shard");
-  EXPECT_EQ(parse_results(json.dump(), "x").context, sample_context());
+  for (const char* member : {"charts", "replays", "hunts"}) json.erase(member);
+  for (const char* field : {"shard", "hunt_evaluations"}) json["context"].erase(field);
+  RunContext context = sample_context();
+  context.hunt_evaluations = 0;
+  EXPECT_EQ(parse_results(json.dump(), "x").context, context);
   json["context"].erase("reference");
   const StoredRun run = parse_results(json.dump(), "x");
   EXPECT_EQ(run.context.reference, "exact");
@@ -74,6 +77,31 @@ TEST(JsonReportTest, SchemaOneIsReadWithWhatItLacks) {
   json["context"].erase("seed");
   expect_store_error(store_error_of([&] { parse_results(json.dump(), "x"); }), StoreError::Kind::unreadable,
                      {"context.seed is missing"});
+}
+
+// What lsecheck wrote before hunts: kept in the tree as it was written.
+TEST(JsonReportTest, SchemaTwoIsReadWithWhatItLacks) {
+  const std::string path = LSECHECK_SOURCE_DIR "/reports/testdata/schema2.json";
+  const StoredRun run = parse_results(read_whole_text(path), path);
+  EXPECT_EQ(run.context.hunt_evaluations, 0u);
+  EXPECT_EQ(run.results.totals.cases, 3u);
+  EXPECT_FALSE(run.results.charts.empty());
+  EXPECT_TRUE(run.results.hunts.empty());
+  ASSERT_EQ(run.results.replays.size(), 2u);
+  for (const auto& [file, replay] : run.results.replays) {
+    EXPECT_EQ(replay.origin, kOldFailure);
+    EXPECT_EQ(replay.case_file, file);
+  }
+}
+
+TEST(JsonReportTest, AHuntThatSawNothingOrAnythingReadsBack) {
+  StoredRun run = sample_run(0);
+  run.results.hunts[{"k", "f32", "f32", "log2", "sm_100a", "narrow", 2}] = {4096, -1, ""};
+  run.results.hunts[{"k", "f32", "f32", "log2", "sm_100a", "narrow", 3}] = {0, INFINITY, ""};
+  const StoredRun back = parse_results(results_text(run), "x");
+  EXPECT_EQ(back.results.hunts.begin()->second.bound_use, -1);
+  EXPECT_EQ(back.results.hunts.rbegin()->second.bound_use, INFINITY);
+  EXPECT_EQ(results_text(back), results_text(run));
 }
 
 TEST(JsonReportTest, TextThatIsNotUtf8DoesNotBreakTheFile) {
@@ -90,7 +118,7 @@ TEST(JsonReportTest, RefusesWithThePlaceOfTheFault) {
     const char* message;
   };
   const Fault faults[] = {
-      {"lsecheck.results/2", "lsecheck.results/9", "has schema \"lsecheck.results/9\""},
+      {"lsecheck.results/3", "lsecheck.results/9", "has schema \"lsecheck.results/9\""},
       {"\"seed\"", "\"sead\"", "context.seed is missing"},
       {"\"seed\":", "\"extra\":1,\"seed\":", "context.extra is unknown"},
       {"\"seed\":", "\"seed\":1,\"seed\":", "seed appears twice"},

@@ -113,14 +113,14 @@ std::string details_of(const StoredRun& run, const LawKey& key) {
   return text;
 }
 
-std::vector<TestCase> replay_cases(const StoredRun& run) {
+std::vector<TestCase> replay_cases(const StoredRun& run, const ReplayGroup& group) {
   std::vector<TestCase> cases;
-  for (const auto& [file, replay] : run.results.replays) {
-    TestCase c{file, replay.outcome == "not applicable", "", ""};
-    if (counts_as_failure(replay)) {
-      c.failure = fmt::format("{}: {}", replay.outcome, split_lines(replay.message + "\n").front());
-      c.details =
-          fmt::format("{} law {}\n{}\n{}\n", replay.kernel, replay.law, replay.message, repro_line(run.context, file));
+  for (const Replay* replay : group.replays) {
+    TestCase c{replay->file, replay->outcome == "not applicable", "", ""};
+    if (counts_as_failure(*replay)) {
+      c.failure = fmt::format("{}: {}", replay->outcome, split_lines(replay->message + "\n").front());
+      c.details = fmt::format("{} law {}\n{}\n", replay->kernel, replay->law, replay->message);
+      if (!replay->case_file.empty()) c.details += repro_line(run.context, replay->case_file) + "\n";
     }
     cases.push_back(c);
   }
@@ -151,7 +151,9 @@ std::string junit_report(const StoredRun& run) {
   std::string text = fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"lsecheck: {}\">\n",
                                  attribute(verdict_word(run)));
   for (const auto& [kernel, cases] : suites) text += suite(kernel, cases);
-  if (!run.results.replays.empty()) text += suite("replayed old failures", replay_cases(run));
+  for (const ReplayGroup& group : replay_groups(run.results)) {
+    text += suite("replayed " + group.name, replay_cases(run, group));
+  }
   if (!run.waivers.problems.empty()) text += suite("waivers", waiver_cases(run));
   return text + "</testsuites>\n";
 }

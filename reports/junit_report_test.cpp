@@ -49,15 +49,18 @@ TEST(JunitReportTest, WaivedFailuresAreSkippedAndBadWaiversFail) {
 
 TEST(JunitReportTest, OldFailuresAreASuite) {
   StoredRun run = sample_run(1);
-  run.results.replays = {{"a.st", {"a.st", "k", "accuracy", "fails", "row 0\nmore"}},
-                         {"b.st", {"b.st", "k", "accuracy", "holds", ""}},
-                         {"c.st", {"c.st", "", "", "unreadable", "c.st: cut"}},
-                         {"d.st", {"d.st", "k", "twin", "not applicable", "no device"}}};
+  run.results.replays = {{"a.st", {"a.st", kOldFailure, "k", "accuracy", "fails", "a.st", "row 0\nmore"}},
+                         {"b.st", {"b.st", kOldFailure, "k", "accuracy", "holds", "b.st", ""}},
+                         {"c.st", {"c.st", kOldFailure, "", "", "unreadable", "c.st", "c.st: cut"}},
+                         {"d.st", {"d.st", kOldFailure, "k", "twin", "not applicable", "d.st", "no device"}},
+                         {"input", {"input", kCorpusInput, "k", "accuracy", "fails", "n/corpus-input.st", "row 0"}}};
   const std::string xml = junit_report(run);
   EXPECT_THAT(xml, HasSubstr("name=\"replayed old failures\" tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"1\""));
   EXPECT_THAT(xml, HasSubstr("<failure message=\"fails: row 0\">k law accuracy\nrow 0\nmore\nlsecheck repro a.st\n"));
   EXPECT_THAT(xml, HasSubstr("<failure message=\"unreadable: c.st: cut\">"));
-  EXPECT_THAT(xml, HasSubstr("lsecheck: FAILED 2"));
+  EXPECT_THAT(xml, HasSubstr("name=\"replayed corpus inputs\" tests=\"1\" failures=\"1\""));
+  EXPECT_THAT(xml, HasSubstr("row 0\nlsecheck repro n/corpus-input.st\n"));
+  EXPECT_THAT(xml, HasSubstr("lsecheck: FAILED 3"));
 }
 
 TEST(JunitReportTest, ManyFailuresOfALawAreCounted) {

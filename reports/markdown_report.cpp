@@ -42,6 +42,11 @@ std::string code_block(const std::string& text) {
   return fence + "\n" + printable(text) + (text.ends_with('\n') ? "" : "\n") + fence + "\n";
 }
 
+// To paste as it stands; text that would end the code or the cell is escaped as any other.
+std::string inline_code(const std::string& text) {
+  return text.find_first_of("`|\n\\") == std::string::npos ? "`" + printable(text) + "`" : escaped(text);
+}
+
 std::string table_row(const std::vector<std::string>& cells) {
   std::string row = "|";
   for (const std::string& cell : cells) row += " " + escaped(cell) + " |";
@@ -110,10 +115,40 @@ void add_nights(const std::vector<Night>& nights, CappedText& text) {
   }
 }
 
-void add_replays(const RunResults& results, CappedText& text) {
-  const std::vector<std::string> lines = replay_lines(results);
-  if (!lines.empty()) text.add("\n## Old failures that are not mended\n\n");
-  for (const std::string& line : lines) text.add("* " + escaped(line) + "\n");
+void add_replays(const StoredRun& run, CappedText& text) {
+  for (const ReplayGroup& group : replay_groups(run.results)) {
+    if (!group.failing.empty()) text.add("\n## " + capitalised(group.heading) + "\n");
+    for (const Replay* replay : group.failing) {
+      const std::string paste = replay->case_file.empty() ? "" : repro_line(run.context, replay->case_file);
+      text.add("\n" + escaped(replay_line(*replay)) + "\n" + (paste.empty() ? "" : "\n" + code_block(paste)));
+    }
+  }
+}
+
+// The finds themselves are in the JSON results: they are long.
+void add_hunts(const StoredRun& run, CappedText& text) {
+  if (run.results.hunts.empty()) return;
+  text.add("\n## Hunts\n\n" + table_head({"kernel", "exponent", "types", "arch", "LSE regime", "P", "evaluations",
+                                          "bound_use (largest seen)", "again"},
+                                         5));
+  for (const auto& [key, row] : run.results.hunts) {
+    std::string line =
+        table_row({key.kernel, key.exponent, key.types(), key.arch, key.lse_regime, std::to_string(key.num_partitions),
+                   format_count(row.evaluations), format_hunted(row)});
+    line.insert(line.size() - 1, " " + inline_code(hunt_line(run.context, key)) + " |");
+    text.add(line);
+  }
+}
+
+std::string mutants_line(const MutantsReport& mutants) {
+  std::string line = "Mutants: " + mutant_score(mutants);
+  std::string separator = "; not killed: ";
+  for (const MutantResult& result : mutants.mutants) {
+    if (result.outcome == MutantOutcome::killed) continue;
+    line += separator + escaped(result.patch.name);
+    separator = ", ";
+  }
+  return line;
 }
 
 std::vector<std::string> accuracy_cells(const AccuracyLine& line, bool with_place) {
@@ -168,15 +203,17 @@ void add_worst_cases(const RunContext& context, const std::vector<AccuracyLine>&
 }  // namespace
 
 std::string markdown_report(const StoredRun& run, const std::vector<std::string>& not_covered,
-                            const std::vector<Night>& nights, std::size_t limit) {
+                            const std::vector<Night>& nights, const std::optional<MutantsReport>& mutants,
+                            std::size_t limit) {
   const AccuracyTable table = accuracy_table(run.results);
   CappedText text(limit);
   text.add(fmt::format("# {}\n\n{}\n", verdict_word(run), escaped(verdict_basis(run))));
   text.add("\n" + escaped(context_line(run.context)) + "\n");
   if (const std::string remark = unit_remark(run.context); !remark.empty()) text.add("\n" + remark + "\n");
+  if (mutants) text.add("\n" + mutants_line(*mutants) + "\n");
   add_nights(nights, text);
   add_failures(run, text);
-  add_replays(run.results, text);
+  add_replays(run, text);
   add_accuracy(table.lines, false, text);
   add_laws(run.results, text);
   if (!not_covered.empty()) {
@@ -185,6 +222,7 @@ std::string markdown_report(const StoredRun& run, const std::vector<std::string>
   }
   add_worst_cases(run.context, table.lines, text);
   add_accuracy(table.regimes, true, text);
+  add_hunts(run, text);
   return text.str();
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "reports/sample_run.h"
 
 namespace lsecheck {
@@ -23,6 +25,30 @@ TEST(MarkdownReportTest, HasEverySection) {
   EXPECT_THAT(text, HasSubstr("* P\\>32\n"));
   EXPECT_THAT(text, HasSubstr("ulp (largest seen)"));
   EXPECT_THAT(text, Not(HasSubstr("Left out")));
+}
+
+TEST(MarkdownReportTest, OneLineIsTheScoreOfTheMutants) {
+  MutantsReport mutants;
+  mutants.mutants.resize(3);
+  mutants.mutants[0].outcome = mutants.mutants[2].outcome = MutantOutcome::killed;
+  mutants.mutants[1].patch.name = "a_b";
+  EXPECT_THAT(markdown_report(sample_run(10), {}, {}, mutants),
+              HasSubstr("\nMutants: 2 of 3 planted bugs killed; not killed: a\\_b\n"));
+  EXPECT_THAT(markdown_report(sample_run(10), {}, {}), Not(HasSubstr("Mutants")));
+}
+
+TEST(MarkdownReportTest, HuntsComeWithTheLineThatRunsThemAgain) {
+  StoredRun run = sample_run(0);
+  run.context.seed = 7;
+  run.results.hunts[{"mla_combine", "bf16", "bf16", "log2", "sm_100a", "narrow", 37}] = {4096, 0.5, "kernel=..."};
+  run.results.hunts[{"mla_combine", "bf16", "bf16", "log2", "sm_100a", "narrow", 64}] = {4096, INFINITY, ""};
+  const std::string text = markdown_report(run, {}, {});
+  EXPECT_THAT(text, HasSubstr("2 targets hunted, largest bound\\_use outside (mla\\_combine)"));
+  EXPECT_THAT(
+      text, HasSubstr("| mla\\_combine | log2 | bf16&lt;-bf16 | sm\\_100a | narrow | 37 | 4,096 | 0.5 | `lsecheck hunt "
+                      "--kernel mla_combine --arch sm_100a --out bf16 --partial bf16 --metric bound_use --regime "
+                      "narrow --partitions 37 --evaluations 4096 --seed 7 --into hunted` |\n"));
+  EXPECT_THAT(text, HasSubstr("| 64 | 4,096 | outside |"));
 }
 
 TEST(MarkdownReportTest, WhatAGpuFoundIsReplayedThere) {
@@ -49,7 +75,7 @@ TEST(MarkdownReportTest, StaysUnderTheLimitAndSaysWhatItLeftOut) {
   EXPECT_LT(text.size(), std::size_t{1} << 20);
   EXPECT_GT(text.size(), (std::size_t{1} << 20) * 9 / 10);
   EXPECT_THAT(text, HasSubstr("Left out to stay under 1,048,575 bytes: "));
-  EXPECT_LE(markdown_report(run, {}, {}, 1000).size(), 1000u);
+  EXPECT_LE(markdown_report(run, {}, {}, {}, 1000).size(), 1000u);
 }
 
 }  // namespace

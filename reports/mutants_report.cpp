@@ -9,15 +9,9 @@ namespace lsecheck {
 
 namespace {
 
-constexpr std::array<const char*, kDetectorCount> kHeadings{"bf16 default", "f32 default", "1e-2", "1e-3", "2 x cast"};
-
 std::string cell(std::string text) {
   std::replace(text.begin(), text.end(), '|', '/');
   return text.empty() ? "-" : text;
-}
-
-std::string class_text(const MutantPatch& patch) {
-  return patch.class_number == 0 ? patch.bug_class : fmt::format("{} {}", patch.class_number, patch.bug_class);
 }
 
 std::string table_row(const MutantsReport& report, const MutantResult& result) {
@@ -53,6 +47,10 @@ std::string outcome_word(MutantOutcome outcome) {
   return "DOES NOT APPLY";
 }
 
+std::string class_text(const MutantPatch& patch) {
+  return patch.class_number == 0 ? patch.bug_class : fmt::format("{} {}", patch.class_number, patch.bug_class);
+}
+
 std::string mutant_line(const MutantResult& result) {
   const std::string word = outcome_word(result.outcome);
   if (result.outcome == MutantOutcome::killed) {
@@ -60,6 +58,17 @@ std::string mutant_line(const MutantResult& result) {
                        result.killed_by, result.cases, result.seconds, result.build_seconds);
   }
   return fmt::format("{:<15} {:<48} {}\n", word, result.patch.name, result.detail);
+}
+
+std::string mutant_score(const MutantsReport& report) {
+  std::string score =
+      fmt::format("{} of {} planted bugs killed", report.count(MutantOutcome::killed), report.mutants.size());
+  for (const MutantOutcome outcome : {MutantOutcome::would_not_build, MutantOutcome::does_not_apply}) {
+    if (const std::uint64_t count = report.count(outcome); count > 0) {
+      score += fmt::format("; {} {}", count, outcome_word(outcome));
+    }
+  }
+  return score;
 }
 
 std::string mutants_markdown(const MutantsReport& report) {
@@ -72,7 +81,7 @@ std::string mutants_markdown(const MutantsReport& report) {
       report.count(MutantOutcome::would_not_build), report.count(MutantOutcome::does_not_apply), report.profile,
       report.cases);
   text += "| mutant | class | outcome | first law | cases | s |";
-  for (const char* heading : kHeadings) text += fmt::format(" {} |", heading);
+  for (const char* heading : kDetectorHeadings) text += fmt::format(" {} |", heading);
   text += "\n| --- | --- | --- | --- | ---: | ---: |";
   for (std::size_t i = 0; i < kDetectorCount; ++i) text += " ---: |";
   text += "\n";
@@ -84,7 +93,7 @@ std::string mutants_markdown(const MutantsReport& report) {
 
 std::string mutants_json(const MutantsReport& report) {
   nlohmann::ordered_json json;
-  json["schema"] = "lsecheck.mutants/1";
+  json["schema"] = kMutantsSchema;
   json["profile"] = report.profile;
   json["cases"] = report.cases;
   const auto by_detector = [](const std::array<std::uint64_t, kDetectorCount>& counts) {

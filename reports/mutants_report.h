@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "properties/detectors.h"
@@ -38,11 +39,26 @@ struct MutantsReport {
   std::uint64_t count(MutantOutcome outcome) const;
 };
 
+// How the tables of the mutants head the columns of the detectors, in their order.
+inline constexpr std::array<const char*, kDetectorCount> kDetectorHeadings{"bf16 default", "f32 default", "1e-2",
+                                                                           "1e-3", "2 x cast"};
+
 std::string outcome_word(MutantOutcome outcome);
+// "3 a name"; the name alone where the class has no number.
+std::string class_text(const MutantPatch& patch);
 // One line, as the terminal shows it when it is known.
 std::string mutant_line(const MutantResult& result);
 std::string mutants_markdown(const MutantsReport& report);
-// Schema "lsecheck.mutants/1".
+// "125 of 125 planted bugs killed"; what was not tried (a patch that does not apply or build) is named behind it.
+std::string mutant_score(const MutantsReport& report);
+inline constexpr const char* kMutantsSchema = "lsecheck.mutants/1";
+
+// Of that schema.
 std::string mutants_json(const MutantsReport& report);
+// The inverse; the paths of the patches are not in it. Strict as parse_results: StoreError (unreadable) names `source`
+// and the member.
+MutantsReport parse_mutants(std::string_view text, const std::string& source);
+// Of a file. Throws FileError or StoreError.
+MutantsReport read_mutants(const std::string& path);
 
 }  // namespace lsecheck

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/store_error.h"
+
 namespace lsecheck {
 namespace {
 
@@ -55,6 +57,44 @@ TEST(MutantsReport, JsonHasTheSame) {
   EXPECT_EQ(json["mutants"][0]["class_number"], 3);
   EXPECT_EQ(json["mutants"][0]["flagged"]["twice_cast"], 2);
   EXPECT_EQ(json["mutants"][2]["outcome"], "SURVIVED");
+}
+
+TEST(MutantsReport, TheScoreNamesWhatWasNotTried) {
+  EXPECT_EQ(mutant_score(sample()), "1 of 3 planted bugs killed; 1 DOES NOT APPLY");
+  MutantsReport all = sample();
+  all.mutants.resize(1);
+  EXPECT_EQ(mutant_score(all), "1 of 1 planted bugs killed");
+}
+
+TEST(MutantsReport, WhatWasWrittenIsReadBack) {
+  const std::string text = mutants_json(sample());
+  const MutantsReport back = parse_mutants(text, "m.json");
+  EXPECT_EQ(mutants_json(back), text);
+  EXPECT_EQ(mutants_markdown(back), mutants_markdown(sample()));
+}
+
+TEST(MutantsReport, WhatIsBrokenIsNamed) {
+  const std::string text = mutants_json(sample());
+  const auto broken = [&](const std::string& what, const std::string& with) {
+    std::string other = text;
+    other.replace(other.find(what), what.size(), with);
+    return other;
+  };
+  const auto refusal = [](const std::string& content) -> std::string {
+    try {
+      parse_mutants(content, "m.json");
+    } catch (const StoreError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(broken("\"outcome\": \"killed\"", "\"outcome\": \"dead\"")),
+            "cannot read m.json: mutants[0].outcome is no outcome of a mutant; give a file that lsecheck mutants wrote "
+            "with --json");
+  EXPECT_THAT(refusal(broken("mutants/1", "results/2")), HasSubstr("has schema \"lsecheck.results/2\""));
+  EXPECT_THAT(refusal(broken("\"cases\": 2560", "\"cases\": -1")), HasSubstr("cases is not a non-negative integer"));
+  EXPECT_THAT(refusal(broken("\"twice_cast\": 9", "\"thrice\": 9")), HasSubstr("false_alarms.twice_cast is missing"));
+  EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("is not JSON at byte"));
 }
 
 }  // namespace

@@ -107,10 +107,13 @@ StoredRun read_tables(Database& database) {
   digest += read_table(database, failure_table(), [&](const Row& row) { results.failures.push_back(failure_of(row)); });
   if (schema >= 2) {
     digest += read_table(database, chart_table(), [&](const Row& row) { results.charts.insert(chart_of(row)); });
-    digest += read_table(database, replay_table(), [&](const Row& row) {
-      Replay replay = replay_of(row);
+    digest += read_table(database, replay_table(schema), [&](const Row& row) {
+      Replay replay = replay_of(row, schema);
       results.replays.emplace(replay.file, replay);
     });
+  }
+  if (schema >= 3) {
+    digest += read_table(database, hunt_table(), [&](const Row& row) { results.hunts.insert(hunt_of(row)); });
   }
   const Progress progress = read_progress(database);
   digest += digest_without_itself(progress);
@@ -149,6 +152,9 @@ void merge_into(LawRow& total, const LawRow& batch) {
   total.merge(batch);
 }
 void merge_into(ChartRow& total, const ChartRow& batch) {
+  total.merge(batch);
+}
+void merge_into(HuntStat& total, const HuntStat& batch) {
   total.merge(batch);
 }
 void merge_into(std::uint64_t& total, std::uint64_t batch) {
@@ -237,7 +243,7 @@ void ResultStore::create_tables(const RunContext& context) {
   database_.execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
   database_.execute(fmt::format("PRAGMA user_version = {}", kStoreSchemaVersion));
   for (const Table* table : {&context_table(), &progress_table(), &stat_table(), &law_table(), &coverage_table(),
-                             &chart_table(), &failure_table(), &replay_table()}) {
+                             &chart_table(), &failure_table(), &replay_table(), &hunt_table()}) {
     database_.execute(table->create_statement());
   }
   Progress progress;
@@ -294,6 +300,7 @@ void ResultStore::commit(const RunResults& batch, std::uint64_t next_case_index)
     progress.content_digest += merge_rows(database_, law_table(), batch.laws, law_of);
     progress.content_digest += merge_rows(database_, coverage_table(), batch.coverage, coverage_of);
     progress.content_digest += merge_rows(database_, chart_table(), batch.charts, chart_of);
+    progress.content_digest += merge_rows(database_, hunt_table(), batch.hunts, hunt_of);
     progress.content_digest += insert_rows(database_, failure_table(), rows_of(batch.failures));
     progress.content_digest += insert_rows(database_, replay_table(), rows_of(batch.replays));
     progress.totals.merge(batch.totals);

@@ -13,8 +13,6 @@
 // StoreError.
 namespace lsecheck {
 
-inline constexpr int kStoreSchemaVersion = 2;
-
 class ResultStore final : public ResultSink {
  public:
   // A new store. The file must not exist.
@@ -44,8 +42,9 @@ class ResultStore final : public ResultSink {
   Progress progress_;
 };
 
-// Reads a store of schema 1 or 2 and changes nothing in it. A run may go on writing meanwhile. Stores of schema 1 hold
-// no charts and no replays, and name no shard (1/1), some no reference (exact).
+// Reads a store of schema 1 to 3 and changes nothing in it. A run may go on writing meanwhile. Stores before schema 3
+// hold no hunts, and their replays are old failures; those of schema 1 hold no charts and no replays, and name no shard
+// (1/1), some no reference (exact).
 StoredRun load_result_store(const std::filesystem::path& path);
 
 }  // namespace lsecheck

@@ -210,12 +210,12 @@ TEST(ResultStoreTest, ForeignFilesAreRefusedWithOneLine) {
   run_sql(directory / "other.db", "CREATE TABLE t(x)");
   expect_store_error(read(directory / "other.db"), kUnreadable, {"other.db is an SQLite file but no lsecheck"});
   write_run(directory / "newer.db", 3, 3);
-  run_sql(directory / "newer.db", "PRAGMA user_version = 3");
+  run_sql(directory / "newer.db", "PRAGMA user_version = 4");
   expect_store_error(
       read(directory / "newer.db"), kUnreadable,
-      {"newer.db has store schema 3, this lsecheck reads schemas 1 to 2", "use the lsecheck that wrote it"});
+      {"newer.db has store schema 4, this lsecheck reads schemas 1 to 3", "use the lsecheck that wrote it"});
   expect_store_error(store_error_of([&] { ResultStore::resume(directory / "newer.db", sample_context()); }),
-                     kUnreadable, {"store schema 3"});
+                     kUnreadable, {"store schema 4"});
 }
 
 // What lsecheck wrote before shards, charts and replays: kept in the tree as it was written.
@@ -235,6 +235,26 @@ TEST(ResultStoreTest, SchemaOneIsReadAndNotContinued) {
   }
 }
 
+// What lsecheck wrote before hunts.
+TEST(ResultStoreTest, SchemaTwoIsReadAndNotContinued) {
+  const TemporaryDirectory directory;
+  fs::copy_file(LSECHECK_SOURCE_DIR "/reports/testdata/schema2.db", directory / "run.db");
+  const StoredRun run = load_result_store(directory / "run.db");
+  EXPECT_EQ(run.context.hunt_evaluations, 0u);
+  EXPECT_EQ(run.results.totals.cases, 3u);
+  EXPECT_FALSE(run.results.charts.empty());
+  EXPECT_TRUE(run.results.hunts.empty());
+  ASSERT_EQ(run.results.replays.size(), 2u);
+  const Replay& held = run.results.replays.at("old/c.safetensors");
+  EXPECT_EQ(held, (Replay{"old/c.safetensors", kOldFailure, "fa4_splitk_combine", held.law, "holds",
+                          "old/c.safetensors", ""}));
+  // Both were written by one run.
+  const std::string json = LSECHECK_SOURCE_DIR "/reports/testdata/schema2.json";
+  EXPECT_EQ(results_text(parse_results(read_whole_text(json), json)), results_text(run));
+  expect_store_error(store_error_of([&] { ResultStore::resume(directory / "run.db", run.context); }), kUnreadable,
+                     {"has store schema 2, which is read but not continued", "--db"});
+}
+
 TEST(ResultStoreTest, AMergeOfUnfinishedShardsIsNotContinued) {
   const TemporaryDirectory directory;
   {
@@ -252,7 +272,9 @@ TEST(ResultStoreTest, EditedContentIsNoticed) {
         "UPDATE stat SET ulp_largest_seen = 0.25", "UPDATE stat SET ulp_histogram = x'00'",
         "UPDATE stat SET ulp_histogram = zeroblob(640)", "UPDATE context SET value = 'x' WHERE field = 'seed'",
         "DELETE FROM context WHERE field = 'arch'", "INSERT INTO coverage VALUES('lse:new', 1)",
-        "UPDATE coverage SET cases = 'many'", "DROP TABLE law", "ALTER TABLE law RENAME COLUMN failed TO passed"}) {
+        "UPDATE coverage SET cases = 'many'", "UPDATE hunt SET bound_use = 0.125", "DELETE FROM hunt",
+        "UPDATE replay SET origin = 'corpus input'", "DROP TABLE law",
+        "ALTER TABLE law RENAME COLUMN failed TO passed"}) {
     fs::remove(directory / "run.db");
     write_run(directory / "run.db", 30, 30);
     run_sql(directory / "run.db", edit);

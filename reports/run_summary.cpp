@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "reports/accuracy_table.h"
 
@@ -26,6 +27,14 @@ std::uint64_t checks(const RunResults& results) {
   return checked;
 }
 
+std::string hunts_basis(const std::map<HuntKey, HuntStat>& hunts) {
+  const auto worst = std::max_element(hunts.begin(), hunts.end(), [](const auto& one, const auto& other) {
+    return one.second.bound_use < other.second.bound_use;
+  });
+  return fmt::format("{} targets hunted, largest bound_use {} ({})", format_count(hunts.size()),
+                     format_hunted(worst->second), worst->first.kernel);
+}
+
 // Quoted where a shell would see more than one plain word.
 std::string shell_word(const std::string& text) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=+:,@%";
@@ -41,13 +50,31 @@ bool counts_as_failure(const Replay& replay) {
   return replay.outcome == "fails" || replay.outcome == "unreadable";
 }
 
+std::string replay_line(const Replay& replay) {
+  return fmt::format("{}: {}, {}: {}: {}", replay.file, replay.kernel, replay.law, replay.outcome, replay.message);
+}
+
 std::vector<std::string> replay_lines(const RunResults& results) {
   std::vector<std::string> lines;
   for (const auto& [file, replay] : results.replays) {
-    if (!counts_as_failure(replay)) continue;
-    lines.push_back(fmt::format("{}: {}, {}: {}: {}", file, replay.kernel, replay.law, replay.outcome, replay.message));
+    if (counts_as_failure(replay)) lines.push_back(replay_line(replay));
   }
   return lines;
+}
+
+std::vector<ReplayGroup> replay_groups(const RunResults& results) {
+  ReplayGroup old_failures{"old failures", "old failures that are not mended", {}, {}};
+  ReplayGroup inputs{"corpus inputs", "corpus inputs that fail", {}, {}};
+  for (const auto& [file, replay] : results.replays) {
+    ReplayGroup& group = replay.origin == kCorpusInput ? inputs : old_failures;
+    group.replays.push_back(&replay);
+    if (counts_as_failure(replay)) group.failing.push_back(&replay);
+  }
+  std::vector<ReplayGroup> groups;
+  for (ReplayGroup* group : {&old_failures, &inputs}) {
+    if (!group->replays.empty()) groups.push_back(std::move(*group));
+  }
+  return groups;
 }
 
 Verdict verdict_of(const StoredRun& run) {
@@ -72,10 +99,11 @@ std::string verdict_basis(const StoredRun& run) {
   std::string basis =
       fmt::format("{} cases, {} row-heads, {} output elements, {} law checks", format_count(totals.cases),
                   format_count(totals.row_heads), format_count(totals.elements), format_count(checks(run.results)));
-  if (!run.results.replays.empty()) {
-    basis += fmt::format("; {} old failures replayed, {} of them failing", format_count(run.results.replays.size()),
-                         format_count(replay_lines(run.results).size()));
+  for (const ReplayGroup& group : replay_groups(run.results)) {
+    basis += fmt::format("; {} {} replayed, {} of them failing", format_count(group.replays.size()), group.name,
+                         format_count(group.failing.size()));
   }
+  if (!run.results.hunts.empty()) basis += "; " + hunts_basis(run.results.hunts);
   if (const std::uint64_t waived = run.waivers.waived_failures(); waived > 0) {
     basis += fmt::format("; {} failures waived", format_count(waived));
   }
@@ -103,11 +131,10 @@ std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std:
     steps.push_back("Replay the first failure:");
     steps.push_back("  " + repro_line(run.context, results.failures.front().token));
   }
-  for (const auto& [file, replay] : results.replays) {
-    if (!counts_as_failure(replay)) continue;
-    steps.push_back("Look at the old failure again:");
-    steps.push_back("  " + repro_line(run.context, file));
-    break;
+  for (const ReplayGroup& group : replay_groups(results)) {
+    if (group.failing.empty() || group.failing.front()->case_file.empty()) continue;
+    steps.push_back(fmt::format("Look at the first of the {} again:", group.heading));
+    steps.push_back("  " + repro_line(run.context, group.failing.front()->case_file));
   }
   if (!run.waivers.problems.empty()) steps.push_back("Bring the waivers up to date:");
   for (const std::string& problem : run.waivers.problems) steps.push_back("  " + problem);
@@ -127,6 +154,19 @@ std::string repro_line(const RunContext& context, const std::string& token_or_fi
   return "lsecheck repro " + backend + shell_word(token_or_file);
 }
 
+std::string hunt_line(const RunContext& context, const HuntKey& key) {
+  return fmt::format(
+      "lsecheck hunt --kernel {} --arch {} --out {} --partial {} --metric bound_use --regime {} --partitions {} "
+      "--evaluations {} --seed {} --into hunted",
+      shell_word(key.kernel), shell_word(key.arch), shell_word(key.out), shell_word(key.partial),
+      shell_word(key.lse_regime), key.num_partitions, context.hunt_evaluations, context.seed);
+}
+
+std::string format_hunted(const HuntStat& row) {
+  if (row.bound_use < 0) return "-";
+  return std::isinf(row.bound_use) ? "outside" : format_value(row.bound_use);
+}
+
 std::string printable(const std::string& text) {
   std::string clean = text;
   for (char& c : clean) {
@@ -134,6 +174,11 @@ std::string printable(const std::string& text) {
     if ((byte < 0x20 && c != '\n') || byte == 0x7f) c = '?';
   }
   return clean;
+}
+
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
 }
 
 std::vector<std::string> split_lines(const std::string& text) {

@@ -12,10 +12,22 @@ enum class Verdict { clean, failed, nothing_checked };
 
 Verdict verdict_of(const StoredRun& run);
 
-// An old failure that still fails, or that cannot be replayed: nobody knows that it is mended.
+// A kept case that fails, or that cannot be replayed: nobody knows that it is mended.
 bool counts_as_failure(const Replay& replay);
 // Those of a run, as "FILE: kernel, law: fails: message".
 std::vector<std::string> replay_lines(const RunResults& results);
+
+// The replays of one origin.
+struct ReplayGroup {
+  std::string name;                    // "old failures", "corpus inputs"
+  std::string heading;                 // of those that count as failures
+  std::vector<const Replay*> replays;  // by file, never empty
+  std::vector<const Replay*> failing;
+};
+// Old failures first; those without replays are left out.
+std::vector<ReplayGroup> replay_groups(const RunResults& results);
+// One of replay_lines().
+std::string replay_line(const Replay& replay);
 
 // "CLEAN", "CLEAN SO FAR" (unfinished), "FAILED 3" or "NOTHING CHECKED".
 std::string verdict_word(const StoredRun& run);
@@ -32,8 +44,14 @@ std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std:
 // needed.
 std::string repro_line(const RunContext& context, const std::string& token_or_file);
 
+// The line that runs the hunt of a target again, with the same outcome: `lsecheck hunt --kernel ...`.
+std::string hunt_line(const RunContext& context, const HuntKey& key);
+// "0.8916", "outside" the bound, or "-" where nothing was graded.
+std::string format_hunted(const HuntStat& row);
+
 // Without control characters (line feeds stay): text of a foreign file must not drive the terminal.
 std::string printable(const std::string& text);
+std::string capitalised(std::string text);
 std::vector<std::string> split_lines(const std::string& text);
 
 }  // namespace lsecheck

@@ -27,6 +27,7 @@ inline RunContext sample_context() {
   context.law_glob = "*";
   context.seed = 0xfedcba9876543210u;
   context.cases_requested = 100;
+  context.hunt_evaluations = 4096;
   return context;
 }
 
@@ -87,7 +88,12 @@ inline RunResults sample_case(std::uint64_t case_index) {
   results.totals.failures = results.failures.size();
   if (more() % 25 == 0) {
     const std::string file = "old/case" + std::to_string(case_index) + ".safetensors";
-    results.replays[file] = {file, key.kernel, "accuracy", "holds", ""};
+    results.replays[file] = {file, kOldFailure, key.kernel, "accuracy", "holds", file, ""};
+  }
+  if (more() % 10 == 0) {
+    HuntStat& hunt = results.hunts[{key.kernel, key.out, key.partial, "log2", key.arch, key.lse_regime,
+                                   static_cast<std::uint32_t>(1 + more() % 3)}];
+    hunt = {4096, static_cast<double>(more() % 64) / 64, "kernel=" + std::to_string(case_index)};
   }
   results.laws[{key.kernel, "accuracy"}] = {1, 0, results.totals.failures};
   results.laws[{key.kernel, "single_partition"}] = {draw(2), 1, 0};

@@ -136,14 +136,35 @@ const Table& chart_table() {
   return table;
 }
 
-const Table& replay_table() {
-  static const Table table{"replay",
-                           {{"file", ColumnType::text},
-                            {"kernel", ColumnType::text},
-                            {"law", ColumnType::text},
-                            {"outcome", ColumnType::text},
-                            {"message", ColumnType::text}},
-                           1};
+const Table& replay_table(int schema) {
+  static const Table of_schema_2{"replay",
+                                 {{"file", ColumnType::text},
+                                  {"kernel", ColumnType::text},
+                                  {"law", ColumnType::text},
+                                  {"outcome", ColumnType::text},
+                                  {"message", ColumnType::text}},
+                                 1};
+  static const Table table = [] {
+    Table wider = of_schema_2;
+    wider.columns.insert(wider.columns.end(), {{"origin", ColumnType::text}, {"case_file", ColumnType::text}});
+    return wider;
+  }();
+  return schema < 3 ? of_schema_2 : table;
+}
+
+const Table& hunt_table() {
+  static const Table table{"hunt",
+                           {{"kernel", ColumnType::text},
+                            {"out", ColumnType::text},
+                            {"partial", ColumnType::text},
+                            {"exponent", ColumnType::text},
+                            {"arch", ColumnType::text},
+                            {"lse_regime", ColumnType::text},
+                            {"num_partitions", ColumnType::integer},
+                            {"evaluations", ColumnType::integer},
+                            {"bound_use", ColumnType::real},
+                            {"worst", ColumnType::text}},
+                           7};
   return table;
 }
 

@@ -8,6 +8,8 @@
 // The tables of a result store.
 namespace lsecheck {
 
+inline constexpr int kStoreSchemaVersion = 3;
+
 struct Column {
   std::string name;
   ColumnType type;
@@ -31,6 +33,7 @@ const Table& law_table();
 const Table& coverage_table();
 const Table& chart_table();
 const Table& failure_table();
-const Table& replay_table();
+const Table& replay_table(int schema = kStoreSchemaVersion);  // 2 or 3
+const Table& hunt_table();
 
 }  // namespace lsecheck

@@ -116,7 +116,7 @@ RunContext context_of(const std::vector<Row>& rows, int schema) {
   RunContext context;
   visit_context_fields(context, [&](const char* name, auto& value) {
     const auto found = values.find(name);
-    const char* const before = schema < 2 ? value_before_schema_2(name) : nullptr;
+    const char* const before = value_where_missing(name, schema);
     if (found == values.end() && before != nullptr) return from_text(before, value);
     if (found == values.end()) throw std::invalid_argument(fmt::format("the context has no {}", name));
     from_text(found->second, value);
@@ -218,14 +218,43 @@ std::pair<ChartKey, ChartRow> chart_of(const Row& row) {
 }
 
 Row row_of(const Replay& r) {
-  return {r.file, r.kernel, r.law, r.outcome, r.message};
+  return {r.file, r.kernel, r.law, r.outcome, r.message, r.origin, r.case_file};
 }
 
-Replay replay_of(const Row& row) {
+Replay replay_of(const Row& row, int schema) {
   CellReader cells(row);
   Replay r;
   for (std::string* field : {&r.file, &r.kernel, &r.law, &r.outcome, &r.message}) *field = cells.text();
+  r.origin = schema < 3 ? kOldFailure : cells.text();
+  r.case_file = schema < 3 ? r.file : cells.text();
   return r;
+}
+
+Row row_of(const HuntKey& key, const HuntStat& hunt) {
+  return {key.kernel,
+          key.out,
+          key.partial,
+          key.exponent,
+          key.arch,
+          key.lse_regime,
+          std::uint64_t{key.num_partitions},
+          hunt.evaluations,
+          hunt.bound_use,
+          hunt.worst};
+}
+
+std::pair<HuntKey, HuntStat> hunt_of(const Row& row) {
+  CellReader cells(row);
+  HuntKey key;
+  for (std::string* field : {&key.kernel, &key.out, &key.partial, &key.exponent, &key.arch, &key.lse_regime}) {
+    *field = cells.text();
+  }
+  key.num_partitions = cells.integer32();
+  HuntStat hunt;
+  hunt.evaluations = cells.integer();
+  hunt.bound_use = cells.real();
+  hunt.worst = cells.text();
+  return {key, hunt};
 }
 
 Row row_of(const Failure& f) {

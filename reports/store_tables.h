@@ -31,6 +31,7 @@ Row row_of(const std::string& coverage_class, std::uint64_t cases);
 Row row_of(const ChartKey& key, const ChartRow& row);
 Row row_of(const Failure& failure);
 Row row_of(const Replay& replay);
+Row row_of(const HuntKey& key, const HuntStat& row);
 
 // The inverses. Rows have their table's columns and types; std::invalid_argument says what else is wrong.
 RunContext context_of(const std::vector<Row>& rows, int schema);
@@ -40,7 +41,8 @@ std::pair<LawKey, LawRow> law_of(const Row& row);
 std::pair<std::string, std::uint64_t> coverage_of(const Row& row);
 std::pair<ChartKey, ChartRow> chart_of(const Row& row);
 Failure failure_of(const Row& row);
-Replay replay_of(const Row& row);
+Replay replay_of(const Row& row, int schema);
+std::pair<HuntKey, HuntStat> hunt_of(const Row& row);
 
 // 64-bit FNV-1a over the table's name and the cells, lengths included.
 std::uint64_t row_digest(const Table& table, const Row& row);

@@ -134,8 +134,11 @@ std::string failure_section(const StoredRun& run, std::size_t shown) {
 
 std::string replay_section(const RunResults& results) {
   std::string text;
-  for (const std::string& line : replay_lines(results)) text += wrap(printable(line), "  ", kColumns);
-  return text.empty() ? "" : "\nold failures that are not mended\n" + text;
+  for (const ReplayGroup& group : replay_groups(results)) {
+    if (!group.failing.empty()) text += "\n" + group.heading + "\n";
+    for (const Replay* replay : group.failing) text += wrap(printable(replay_line(*replay)), "  ", kColumns);
+  }
+  return text;
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
+#include "fuzz/targets/combine_case_mutation.h"
+
 #include <array>
 #include <cstring>
 
-#include "fuzz/targets/combine_case_input.h"
+#include "fuzz/combine_case_input.h"
 #include "properties/philox.h"
 
 namespace lsecheck::fuzz {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "fuzz/targets/combine_case_input.h"
+#include "fuzz/combine_case_input.h"
+#include "fuzz/targets/combine_case_mutation.h"
 #include "fuzz/targets/error_counters.h"
 #include "properties/laws.h"
 #include "properties/runner.h"

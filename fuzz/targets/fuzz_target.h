@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "fuzz/combine_case_input.h"
+
 // What is fuzzed, without the fuzzer: libfuzzer_main.cpp drives a target with libFuzzer, replay_main.cpp replays kept
 // inputs in any build.
 namespace lsecheck::fuzz {
-
-using FuzzInput = std::span<const std::uint8_t>;
 
 struct FuzzOutcome {
   bool worth_keeping = true;           // false: the input does not reach what is tested

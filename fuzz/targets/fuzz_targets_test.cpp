@@ -6,7 +6,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "fuzz/targets/combine_case_input.h"
+#include "fuzz/combine_case_input.h"
+#include "fuzz/targets/combine_case_mutation.h"
 #include "fuzz/targets/error_counters.h"
 #include "fuzz/targets/fuzz_target.h"
 #include "properties/case_limits.h"

@@ -1,4 +1,4 @@
-#include "fuzz/targets/combine_case_input.h"
+#include "fuzz/combine_case_input.h"
 
 #include <algorithm>
 #include <bit>

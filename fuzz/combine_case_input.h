@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
-#include "fuzz/targets/fuzz_target.h"
 #include "properties/case_tensors.h"
 
 // A combine case as the fuzzer's bytes, structure first: a header of small choices that are always valid, then the raw
@@ -19,6 +19,8 @@
 //
 // Words that the input is too short for are 0, masses 1. Bytes behind the last word are not read.
 namespace lsecheck::fuzz {
+
+using FuzzInput = std::span<const std::uint8_t>;
 
 inline constexpr std::size_t kHeaderBytes = 20;
 inline constexpr std::size_t kColumns = 4;
@@ -46,10 +48,6 @@ std::optional<DecodedCase> decode_combine_case(FuzzInput input);
 
 // What the header alone says.
 std::optional<InputLayout> combine_case_layout(FuzzInput input);
-
-// Edits one float by its fields, or partitions as a whole; see FuzzTarget::mutate.
-std::size_t mutate_combine_case(std::span<std::uint8_t> buffer, std::size_t size, std::uint32_t seed,
-                                const BlindMutator& blind);
 
 // One a kernel and type pair, of two partitions.
 std::vector<std::vector<std::uint8_t>> combine_case_seeds();
