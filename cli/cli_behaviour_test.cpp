@@ -330,6 +330,15 @@ constexpr CommandLine kCommandLines[] = {
     {"CompareMissingFile", "compare no-such.db no-such.db", 2, "^$", "no-such.db"},
     {"CompareHelp", "compare --help", 0, "--fail-on.*examples:.*reports/baselines"},
 
+    {"MutantsResumeNeedsItsFile", "mutants --resume --source " LSECHECK_SOURCE_DIR, 2, "^$",
+     "--resume: goes on with the file of --json"},
+    {"MutantsResumeOfNoFile", "mutants --resume --json no.json --source " LSECHECK_SOURCE_DIR, 2, "^$",
+     "no.json: cannot open"},
+    {"MutantsResumeOfAnotherProfile",
+     "mutants --resume --profile soak --json " LSECHECK_SOURCE_DIR
+     "/reports/measured/2026-11-30-mutants.json --source " LSECHECK_SOURCE_DIR,
+     2, "^$", "--resume: .*mutants.json is of profile smoke"},
+
     {"ReproWithoutToken", "repro", 2, "^$", "required; see lsecheck repro --help"},
     {"ReproWithoutGpu",
      "repro $(lsecheck run --cases 1 --law accuracy --json /dev/stdout 2>&1 | grep -o 'lse1-[0-9a-z]*' | head -n 1) "

@@ -36,6 +36,7 @@ struct MutantsOptions {
   std::string programs;  // empty: they are not kept
   std::string markdown;
   std::string json;
+  bool resume = false;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -228,29 +229,56 @@ std::vector<MutantPatch> chosen_patches(const MutantsOptions& options) {
   return patches;
 }
 
+void write_tables(const MutantsOptions& options, const MutantsReport& report) {
+  if (!options.markdown.empty()) write_file_atomically(options.markdown, mutants_markdown(report));
+  if (!options.json.empty()) write_file_atomically(options.json, mutants_json(report));
+}
+
+// What an earlier run wrote: nothing, unless this one resumes it.
+MutantsReport earlier_report(const MutantsOptions& options) {
+  MutantsReport report;
+  report.profile = options.profile;
+  if (!options.resume) return report;
+  if (options.json.empty()) throw CLI::ValidationError("--resume", "goes on with the file of --json; name it");
+  report = read_mutants(options.json);
+  if (report.profile != options.profile) {
+    throw CLI::ValidationError("--resume", fmt::format("{} is of profile {}", options.json, report.profile));
+  }
+  return report;
+}
+
+bool holds(const MutantsReport& report, const MutantPatch& patch) {
+  return std::any_of(report.mutants.begin(), report.mutants.end(),
+                     [&](const MutantResult& result) { return result.patch.name == patch.name; });
+}
+
+void add_by_name(MutantsReport& report, MutantResult result) {
+  const auto behind = std::find_if(report.mutants.begin(), report.mutants.end(),
+                                   [&](const MutantResult& other) { return other.patch.name > result.patch.name; });
+  report.mutants.insert(behind, std::move(result));
+}
+
 void mutants(const MutantsOptions& options) {
   if (!std::filesystem::exists(options.source + "/kernels/combine_kernel.h")) {
     throw CLI::ValidationError("--source", options.source + " holds no sources of lsecheck; name its checkout");
   }
   const std::vector<MutantPatch> patches = chosen_patches(options);
-  for (const std::string& file : {options.markdown, options.json}) {
-    if (!file.empty()) write_file_atomically(file, "");
-  }
+  MutantsReport report = earlier_report(options);
+  write_tables(options, report);  // what cannot be written shows before the hour of work
   if (!options.programs.empty()) std::filesystem::create_directories(options.programs);
   const MutantTree tree(options.source, options.scratch.empty() ? options.source + "/build/mutants" : options.scratch,
                         options.jobs);
   Programs programs(tree, options);
   prepare_unmutated(programs, tree);
-  MutantsReport report;
-  report.profile = options.profile;
   report.cases = kFirstLook;
   for (std::size_t i = 0; i < kDetectorCount; ++i) report.false_alarms[i] = programs.false_alarms("*")[i].size();
   for (const MutantPatch& patch : patches) {
-    report.mutants.push_back(try_mutant(programs, tree, patch));
-    fmt::print("{}", mutant_line(report.mutants.back()));
+    if (holds(report, patch)) continue;
+    MutantResult result = try_mutant(programs, tree, patch);
+    fmt::print("{}", mutant_line(result));
     std::fflush(stdout);
-    if (!options.markdown.empty()) write_file_atomically(options.markdown, mutants_markdown(report));
-    if (!options.json.empty()) write_file_atomically(options.json, mutants_json(report));
+    add_by_name(report, std::move(result));
+    write_tables(options, report);
   }
   tree.refresh();
   fmt::print("{} of {} killed\n", report.count(MutantOutcome::killed), report.mutants.size());
@@ -278,6 +306,7 @@ void add_mutants_command(CLI::App& app) {
       ->type_name("DIR");
   command->add_option("--markdown", options->markdown, "write the table as Markdown")->type_name("FILE");
   command->add_option("--json", options->json, "write the table as JSON")->type_name("FILE");
+  command->add_flag("--resume", options->resume, "keep the mutants that the file of --json tells of already");
   command->footer(
       "Each patch (diff -u, paths with one leading folder) is planted alone in a copy of the sources, which is built "
       "against the cpu backend and runs the profile until a law fails. Beside the first law stand the usual "

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <regex>
 
 #include "reports/sample_run.h"
 
@@ -40,10 +39,17 @@ MutantsReport attack_mutants(const std::string& attack) {
   return mutants;
 }
 
+// Plots are in the page; the name of SVG's namespace in them is no address.
+std::string without_plots(std::string page) {
+  const std::string begin = "src=\"data:";
+  for (std::size_t at = page.find(begin); at != std::string::npos; at = page.find(begin, at)) {
+    page.erase(at, page.find('"', at + begin.size()) + 1 - at);
+  }
+  return page;
+}
+
 TEST(HtmlReportTest, IsOneSelfContainedPage) {
-  // Plots are in the page; the name of SVG's namespace in them is no address.
-  const std::string page =
-      std::regex_replace(html_report(sample_run(100), {}, {}), std::regex("src=\"data:[^\"]*\""), "");
+  const std::string page = without_plots(html_report(sample_run(100), {}, {}));
   for (const char* outside : {"http:", "https:", "src=", "href=", "url(", "@import", "fetch("}) {
     EXPECT_THAT(page, Not(HasSubstr(outside)));
   }
