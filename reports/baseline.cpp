@@ -35,8 +35,8 @@ std::string text_of(const WorstSeen& worst) {
 
 // The options that say nothing of which cases run and what bits they give.
 bool fixes_no_bits(std::string_view field) {
-  constexpr std::string_view kNames[] = {"version", "commit",    "compiler",        "flags",
-                                         "profile", "reference", "cases_requested", "shard"};
+  constexpr std::string_view kNames[] = {"version",   "commit",          "compiler", "flags",           "profile",
+                                         "reference", "cases_requested", "shard",    "hunt_evaluations"};
   for (const std::string_view name : kNames) {
     if (field == name) return true;
   }

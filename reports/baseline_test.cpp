@@ -34,6 +34,13 @@ TEST(BaselineTest, HasALineForEachVariantAndRegimeAndNothingOfTheBuild) {
   }
 }
 
+TEST(BaselineTest, HuntsMakeNoOtherCases) {
+  StoredRun run = sample_run(100);
+  const auto cases = baseline_of(run).cases;
+  run.context.hunt_evaluations += 4096;
+  EXPECT_EQ(baseline_of(run).cases, cases);
+}
+
 TEST(BaselineTest, CommentsAndEmptyLinesAreSkipped) {
   EXPECT_EQ(parse_baseline("lsecheck baseline 1\n\n# why\nlaw k l 3 0\n", "b.txt").laws.size(), 1u);
 }

@@ -92,7 +92,7 @@ inline RunResults sample_case(std::uint64_t case_index) {
   }
   if (more() % 10 == 0) {
     HuntStat& hunt = results.hunts[{key.kernel, key.out, key.partial, "log2", key.arch, key.lse_regime,
-                                   static_cast<std::uint32_t>(1 + more() % 3)}];
+                                    static_cast<std::uint32_t>(1 + more() % 3)}];
     hunt = {4096, static_cast<double>(more() % 64) / 64, "kernel=" + std::to_string(case_index)};
   }
   results.laws[{key.kernel, "accuracy"}] = {1, 0, results.totals.failures};
