@@ -225,6 +225,7 @@ std::vector<MutantPatch> chosen_patches(const MutantsOptions& options) {
     return mutants_in(options.directory.empty() ? options.source + "/properties/mutants" : options.directory);
   }
   std::vector<MutantPatch> patches;
+  patches.reserve(options.patches.size());
   for (const std::string& path : options.patches) patches.push_back(read_mutant_patch(path));
   return patches;
 }

@@ -191,6 +191,7 @@ std::vector<Replay> replay_case_files_isolated(const std::vector<std::string>& p
     return to_wire(results);
   };
   std::vector<WorkerTask> tasks;
+  tasks.reserve(paths.size());
   for (const std::string& path : paths) tasks.push_back({group_of(path, source), path});
   const auto answers = WorkerPool(serve, jobs, limits).run(tasks, source.give_up);
   std::vector<Replay> replays;
