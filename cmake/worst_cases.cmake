@@ -4,7 +4,7 @@ set(WORST_FILE_LITERALS "")
 foreach(file IN LISTS worst_files)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} text)
-  string(APPEND WORST_FILE_LITERALS "    R\"worst(${text})worst\",\n")
+  string(APPEND WORST_FILE_LITERALS "    R\"worst(${text})worst\"sv,\n")
 endforeach()
 configure_file(${CMAKE_SOURCE_DIR}/cmake/committed_worst_files.cpp.in
   ${CMAKE_BINARY_DIR}/generated/committed_worst_files.cpp @ONLY)
