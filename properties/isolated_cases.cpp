@@ -25,11 +25,6 @@ constexpr char kShrink = 's';
 // Shrinking runs a case some hundred times.
 constexpr unsigned kShrinkPatience = 10;
 
-// The mark of a worker: 0 before the first law, else the law's number plus one.
-constexpr std::uint32_t mark_of(LawId law) {
-  return static_cast<std::uint32_t>(law) + 1;
-}
-
 class IsolatedCases final : public CaseEvaluator {
  public:
   IsolatedCases(const RunConfig& config, const std::vector<const Law*>& laws)
@@ -118,9 +113,7 @@ class IsolatedCases final : public CaseEvaluator {
     const auto& [case_index, spec] = drawn;
     lost_[case_index] = answer;
     const bool last = count_death(spec.kernel);
-    const Law* law = nullptr;
-    if (answer.mark != 0) law = find_law(static_cast<std::uint8_t>(answer.mark - mark_of(LawId{})));
-    if (law == nullptr) law = laws_.front();
+    const Law* const law = law_at_death(answer, laws_);
     const std::string kernel(name_of(spec.kernel));
     RunResults results;
     results.totals.cases = 1;

@@ -1,5 +1,6 @@
 #include "properties/kernel_death.h"
 
+#include <limits>
 #include <string_view>
 
 namespace lsecheck {
@@ -8,6 +9,12 @@ namespace {
 constexpr std::string_view kSubject = "the process that ran the kernel ";
 
 }  // namespace
+
+const Law* law_at_death(const WorkerAnswer& answer, const std::vector<const Law*>& laws) {
+  const bool marked = answer.mark != 0 && answer.mark - 1 <= std::numeric_limits<std::uint8_t>::max();
+  const Law* const law = marked ? find_law(static_cast<std::uint8_t>(answer.mark - 1)) : nullptr;
+  return law != nullptr ? law : laws.front();
+}
 
 std::string kernel_death(const WorkerAnswer& answer) {
   return std::string(kSubject) + answer.death;

@@ -107,11 +107,6 @@ void keep_case(const ReplaySource& source, Replay& replay) {
   save_case(replay.case_file, file);
 }
 
-// Of a worker: nothing was marked before the first law.
-constexpr std::uint32_t mark_of(LawId law) {
-  return static_cast<std::uint32_t>(law) + 1;
-}
-
 // Tasks of one kernel are a group, so that a kernel can be given up; 0 where the file does not tell.
 std::size_t group_of(const std::string& path, const ReplaySource& source) {
   try {
@@ -125,10 +120,7 @@ std::size_t group_of(const std::string& path, const ReplaySource& source) {
 Replay dead_replay(const std::string& path, const ReplaySource& source, const WorkerAnswer& answer) {
   const CaseFile file = source.load(path).value();
   std::string law = file.law;
-  if (law.empty()) {
-    law = answer.mark == 0 ? source.laws.front()->name
-                           : find_law(static_cast<std::uint8_t>(answer.mark - mark_of(LawId{})))->name;
-  }
+  if (law.empty()) law = law_at_death(answer, source.laws)->name;
   return {path,
           source.origin,
           std::string(name_of(file.tensors.spec.kernel)),
