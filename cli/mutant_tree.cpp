@@ -85,12 +85,13 @@ std::optional<std::string> MutantTree::build() const {
     return fmt::format("{}: {} (see {})", argv[0], end.text(), log);
   };
   // Laid out and compiled as ./dev build does, so that a compiler cache serves both; only the kernels, which every
-  // mutant compiles anew, are left unoptimised.
+  // mutant compiles anew, are optimised less: -Og compiles in 0.4 of the time of -O2 and runs in 1.2 of it, -O0 in 0.28
+  // and 3.0 (mla_combine).
   const std::string build = scratch_ + "/build/release";
   if (!fs::exists(build + "/build.ninja")) {
     if (auto wrong =
             step({"cmake", "-S", scratch_, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                  "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -g1", "-DLSECHECK_CUDA=OFF", "-DLSECHECK_KERNEL_OPTIONS=-O0;-g0"})) {
+                  "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -g1", "-DLSECHECK_CUDA=OFF", "-DLSECHECK_KERNEL_OPTIONS=-Og;-g0"})) {
       return wrong;
     }
   }

@@ -103,15 +103,17 @@ std::vector<CaseSpec> frozen_cases(KernelId kernel) {
   return cases;
 }
 
-FrozenRows measure_frozen(KernelId kernel, FrozenErrors errors) {
+FrozenRows measure_frozen(KernelId kernel, FrozenErrors errors, const std::function<bool(const FrozenKey&)>& wanted) {
   FrozenRows rows;
   const std::unique_ptr<Reference> reference = make_reference(ReferenceKind::certified);
   for (const CaseSpec& drawn : frozen_cases(kernel)) {
     const CaseTensors tensors = bucketed(expand(drawn));
     const CaseSpec& spec = tensors.spec;
     for (const KernelVariant& variant : kernel_of(spec).variants(shape_of(spec))) {
-      FrozenRow& row = rows[{std::string(name_of(kernel)), variant.name, std::string(name_of(spec.arch)),
-                             fmt::format("{}<-{}", name_of(spec.out), name_of(spec.partial))}];
+      const FrozenKey key{std::string(name_of(kernel)), variant.name, std::string(name_of(spec.arch)),
+                          fmt::format("{}<-{}", name_of(spec.out), name_of(spec.partial))};
+      if (!wanted(key)) continue;
+      FrozenRow& row = rows[key];
       if (row.token.empty()) row.token = format_token({static_cast<std::uint8_t>(LawId::frozen_digest), spec});
       RunOptions options;
       options.backend = Backend::cpu;

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -42,10 +43,14 @@ using FrozenRows = std::map<FrozenKey, FrozenRow>;
 
 std::vector<CaseSpec> frozen_cases(KernelId kernel);
 
-// Runs the frozen cases of a kernel. Without errors the rows hold counts, digests and the token of their first case.
-// A fault of the executor stands in the digest as its own text does.
+// Runs the frozen cases of a kernel that belong to the wanted rows. Without errors the rows hold counts, digests and
+// the token of their first case. A fault of the executor stands in the digest as its own text does.
 enum class FrozenErrors : std::uint8_t { leave_out, measure };
-FrozenRows measure_frozen(KernelId kernel, FrozenErrors errors);
+inline bool every_row(const FrozenKey&) {
+  return true;
+}
+FrozenRows measure_frozen(KernelId kernel, FrozenErrors errors,
+                          const std::function<bool(const FrozenKey&)>& wanted = every_row);
 
 // One line a row: KERNEL VARIANT ARCH TYPES CASES DIGEST SCALED_ULP BOUND_USE TOKEN; '#' starts a comment. Lines of one
 // kernel stand together, so that a change of one kernel shows as one block of a diff.

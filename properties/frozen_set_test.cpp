@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <sstream>
 
 #include "properties/case_draw.h"
 #include "properties/law_frozen.h"
@@ -70,6 +71,27 @@ TEST(FrozenSet, OneOtherBitIsAFailureThatShowsBothSides) {
   EXPECT_THAT(results.failures[0].message, HasSubstr("--update-frozen"));
   const auto token = std::get<Token>(parse_token(results.failures[0].token));
   EXPECT_EQ(token.law, static_cast<std::uint8_t>(LawId::frozen_digest));
+}
+
+// However many change: those that are not shown keep their place in the count.
+TEST(FrozenSet, EveryShownRowTellsItsErrorsBeforeAndNow) {
+  FrozenRows recorded = recorded_frozen_rows();
+  for (auto& [key, row] : recorded) row.digest ^= 1;
+  const RunResults results = check_frozen_kernel(KernelId::mha_splitk_reduce, recorded);
+  ASSERT_EQ(results.failures.size(), 1U);
+  const LawRow& law = results.laws.at({"mha_splitk_reduce", "frozen_digest"});
+  EXPECT_EQ(law.failed, law.checked);
+  std::istringstream lines(results.failures[0].message);
+  std::size_t shown = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t arrow = line.find(" -> ");
+    if (arrow == std::string::npos) continue;
+    ++shown;
+    // Digests differ, errors were recorded from the same sources.
+    EXPECT_EQ(line.substr(line.find(" (", 0), arrow - line.find(" (")), line.substr(line.find(" (", arrow)));
+    EXPECT_THAT(line.substr(arrow), HasSubstr("(scaled_ulp ")) << line;
+  }
+  EXPECT_EQ(shown, 6U);
 }
 
 TEST(FrozenSet, ARowThatOnlyOneSideHasIsAChange) {

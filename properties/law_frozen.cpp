@@ -49,10 +49,18 @@ std::vector<FrozenKey> changed_keys(const FrozenRows& recorded, const FrozenRows
   return changed;
 }
 
-// Digests come first and alone: errors are measured where there is something to tell.
+// Digests come first and alone: errors are measured only in the rows that the message shows.
 FrozenRows measured_where_changed(KernelId kernel, const FrozenRows& recorded) {
-  const FrozenRows digests = measure_frozen(kernel, FrozenErrors::leave_out);
-  return changed_keys(recorded, digests).empty() ? digests : measure_frozen(kernel, FrozenErrors::measure);
+  FrozenRows now = measure_frozen(kernel, FrozenErrors::leave_out);
+  std::vector<FrozenKey> shown = changed_keys(recorded, now);
+  if (shown.empty()) return now;
+  shown.resize(std::min(shown.size(), kReportedRows));
+  for (auto& [key, row] : measure_frozen(kernel, FrozenErrors::measure, [&](const FrozenKey& candidate) {
+         return std::binary_search(shown.begin(), shown.end(), candidate);
+       })) {
+    now[key] = row;
+  }
+  return now;
 }
 
 std::string change_message(const FrozenRows& recorded, const FrozenRows& now) {
