@@ -16,7 +16,9 @@ std::vector<std::string> coverage_gaps(const StoredRun& run) {
   DrawLimits limits;
   limits.arch = parse_arch(run.context.arch);  // "all" is no chip's name: no limit
   limits.kernels =
-      kernels_matching(run.context.kernel_glob, run.context.backend == "cuda" ? Backend::cuda : Backend::cpu);
+      run.context.backend.starts_with(kPluginBackend)
+          ? std::vector{KernelId::plugin}
+          : kernels_matching(run.context.kernel_glob, run.context.backend == "cuda" ? Backend::cuda : Backend::cpu);
   const auto count_of = [&](const std::string& name) {
     const auto found = run.results.coverage.find(name);
     return found == run.results.coverage.end() ? 0 : found->second;

@@ -5,6 +5,7 @@
 
 #include "properties/case_coverage.h"
 #include "properties/case_draw.h"
+#include "properties/plugin/loaded_plugin.h"
 
 namespace lsecheck::cli {
 namespace {
@@ -42,6 +43,24 @@ TEST(CoverageGaps, ARunOfOneCaseLacksMost) {
 
 TEST(CoverageGaps, ARunOnOneChipDoesNotMissTheOthers) {
   EXPECT_THAT(coverage_gaps(drawn_run("sm_100a", 1)), Each(Not(StartsWith("arch:"))));
+}
+
+// A report need not have the plugin at hand.
+TEST(CoverageGaps, ARunOfAPluginLacksNothingThatNoPluginIsDealt) {
+  StoredRun run;
+  run.context.backend = "plugin ./it.so";
+  run.context.kernel_glob = "it";
+  const auto gaps = coverage_gaps(run);
+  EXPECT_GT(gaps.size(), 15U);
+  EXPECT_THAT(gaps, Each(testing::MatchesRegex("(lse|values|empties):.*")));
+  EXPECT_THAT(gaps, Each(Not(testing::ContainsRegex("policy|nonfinite"))));
+  const LoadedPlugin plugin(LSECHECK_TEST_PLUGINS "/online_natural.so");
+  run.results.totals.cases = 2000;
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    const CaseSpec spec = draw_spec(1, i, {.kernels = {KernelId::plugin}});
+    for (const std::string& name : coverage_classes(spec)) ++run.results.coverage[name];
+  }
+  EXPECT_THAT(coverage_gaps(run), IsEmpty());
 }
 
 TEST(CoverageGaps, AClassBelowItsShareIsNamed) {

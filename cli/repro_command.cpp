@@ -16,6 +16,8 @@
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
 #include "properties/laws.h"
+#include "properties/plugin/loaded_plugin.h"
+#include "properties/plugin/plugin_laws.h"
 #include "properties/run_case.h"
 #include "properties/runner.h"
 #include "properties/tensor_edits.h"
@@ -33,6 +35,7 @@ struct ReproOptions {
   bool explain = false;
   bool isolate = true;  // of the cpu backend
   std::string case_timeout = "120s";
+  std::string plugin;
 };
 
 struct ReplayedCase {
@@ -89,15 +92,29 @@ void choose_cuda(const CaseSpec& spec) {
   use_backend(Backend::cuda);
 }
 
+// A case of a plugin needs one, which alone can be loaded; any will do that takes its shape.
+void check_plugin(const ReproOptions& options, const ReplayedCase& replay) {
+  if (options.plugin.empty()) return;
+  const KernelId kernel = replay.tensors.spec.kernel;
+  if (kernel != KernelId::plugin) {
+    end_with(kUsage, fmt::format("--plugin: the case is of {}; leave --plugin out", name_of(kernel)));
+  }
+  if (!says_something_of(replay.law->id, *loaded_plugin())) {
+    end_with(kUsage, fmt::format("law {} says nothing of {}", replay.law->name, loaded_plugin()->name));
+  }
+}
+
 void repro(const ReproOptions& options) {
   const auto memory = parse_bytes(options.memory);
   if (!memory)
     throw CLI::ValidationError("--memory", fmt::format("'{}' is not a size such as 512M or 4G", options.memory));
   const WorkerLimits limits = worker_limits(options.case_timeout, *memory);
   apply_device_timeout(options.device_timeout);
+  const auto plugin = options.plugin.empty() ? nullptr : std::make_unique<const LoadedPlugin>(options.plugin);
   std::error_code no_file;  // nor is what is too long for a file's name
   const bool is_token = options.what.starts_with("lse") && !std::filesystem::exists(options.what, no_file);
   const ReplayedCase replay = is_token ? from_token(options.what, *memory) : from_file(options.what, *memory);
+  check_plugin(options, replay);
   const CaseTensors tensors = bucketed(replay.tensors);
   if (options.backend == "cuda") choose_cuda(tensors.spec);
   if (!options.save.empty()) {
@@ -146,10 +163,12 @@ void add_repro_command(CLI::App& app) {
                     "run the case in a process of its own, so that a kernel that crashes, hangs or eats memory fails "
                     "(default on the cpu); --no-isolate: in this process, for a debugger");
   add_case_timeout_option(*command, options->case_timeout);
+  add_plugin_option(*command, options->plugin);
   command->footer(
       "exit codes: 1 the failure is reproduced; 3 it is not; 125 the token is of another generator version\n"
       "examples:\n  lsecheck repro lse1-... --explain\n  lsecheck repro lsecheck-results/case-28-accuracy.safetensors\n"
-      "  gdb --args lsecheck repro lse1-... --no-isolate");
+      "  gdb --args lsecheck repro lse1-... --no-isolate\n"
+      "  lsecheck repro --plugin ./libmine.so lse1-...");
   command->callback([options] { repro(*options); });
 }
 

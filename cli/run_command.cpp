@@ -17,6 +17,7 @@
 #include "properties/detectors.h"
 #include "properties/distribution.h"
 #include "properties/law_frozen.h"
+#include "properties/plugin/loaded_plugin.h"
 #include "properties/whole_file.h"
 #include "reports/json_report.h"
 #include "reports/junit_report.h"
@@ -58,6 +59,8 @@ void run(const RunCommandOptions& options) {
   if (options.store.resume && options.store.path.empty()) {
     throw CLI::ValidationError("--resume", "names no store; add --db FILE");
   }
+  const auto plugin =
+      options.cases.plugin.empty() ? nullptr : std::make_unique<const LoadedPlugin>(options.cases.plugin);
   const Waivers waivers = load_waivers(options.waivers);
   PreparedRun prepared = prepare_run(options.cases, options.failures);
   prepared.config.known = [&](const Failure& failure) { return waivers.cover(failure); };
@@ -120,12 +123,14 @@ void add_run_command(CLI::App& app) {
                    "measure and record the distribution of errors of every kernel in this file instead: "
                    "properties/frozen/distribution.txt, for the next build")
       ->type_name("FILE");
+  add_plugin_option(*command, options->cases.plugin);
   command->footer(
       std::string(kProfileHelp) +
       "\nexamples:\n  lsecheck run --profile smoke\n  lsecheck run --sfu spec --schedule random --seed date "
       "--time 30m --db night.db\n"
       "  lsecheck run --law accuracy --arch sm_103a --cases 10000 --json results.json\n"
-      "  lsecheck run --profile nightly --shard 2/8 --db shard2.db");
+      "  lsecheck run --profile nightly --shard 2/8 --db shard2.db\n"
+      "  lsecheck run --plugin ./libmine.so");
   command->callback([options] { run(*options); });
 }
 

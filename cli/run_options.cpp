@@ -11,6 +11,7 @@
 #include "cli/quantities.h"
 #include "cli/shard_choice.h"
 #include "kernels/sfu/sfu.h"
+#include "properties/plugin/loaded_plugin.h"
 #include "properties/run_case.h"
 
 namespace lsecheck::cli {
@@ -40,9 +41,11 @@ RunConfig config_of(const CaseRunOptions& options) {
   if (!options.time.empty()) {
     config.time = required(parse_duration(options.time), "--time", options.time, "a duration such as 90s, 30m or 2h");
   }
-  config.kernel_glob = options.kernel;
+  const PluginDescription* const plugin = loaded_plugin();
+  config.kernel_glob = plugin != nullptr ? plugin->name : options.kernel;
   config.law_glob = options.law;
-  config.limits.kernels = kernels_matching(options.kernel, backend_in_use());
+  config.limits.kernels =
+      plugin != nullptr ? std::vector{KernelId::plugin} : kernels_matching(options.kernel, backend_in_use());
   if (options.arch != "all") config.limits.arch = parse_arch(options.arch);
   config.limits.unit = options.sfu == "spec" ? sfu::UnitKind::spec : sfu::UnitKind::h200;
   config.limits.schedule = options.schedule == "random" ? Schedule::random : Schedule::lockstep;
@@ -69,11 +72,16 @@ RunContext context_of(const RunConfig& config, const CaseRunOptions& options) {
   context.seed = config.seed;
   context.cases_requested = config.cases;
   context.shard = format_shard(config.shard);
+  if (loaded_plugin() != nullptr) {
+    context.backend = std::string(kPluginBackend) + options.plugin;
+    context.arch = "any";
+    context.unit = "hardware";
+    context.schedule = "its own";
+  }
   return context;
 }
 
-void check_kernel_glob(const std::string& glob) {
-  if (!kernels_matching(glob, backend_in_use()).empty()) return;
+[[noreturn]] void refuse_kernel_glob(const std::string& glob) {
   throw CLI::ValidationError("--kernel",
                              fmt::format("no kernel of the {} backend matches '{}'; `lsecheck list kernels` names them",
                                          name_of(backend_in_use()), glob));
@@ -115,6 +123,21 @@ void choose_cuda(CaseRunOptions& options) {
 }
 
 }  // namespace
+
+void add_plugin_option(CLI::App& command, std::string& file) {
+  CLI::Option* const plugin =
+      command
+          .add_option(
+              "--plugin", file,
+              "run the kernel of this shared object instead; properties/plugin/lsecheck_plugin.h says how it is "
+              "made")
+          ->type_name("FILE");
+  // What a plugin decides itself, or has none of.
+  for (const char* const name : {"--kernel", "--backend", "--device-timeout", "--arch", "--sfu", "--schedule",
+                                 "--explain", "--update-frozen", "--update-distribution"}) {
+    if (CLI::Option* const other = command.get_option_no_throw(name)) plugin->excludes(other);
+  }
+}
 
 void add_case_timeout_option(CLI::App& command, std::string& text) {
   command.add_option("--case-timeout", text, "how long a case may take before the process of its kernel is killed")
@@ -187,7 +210,7 @@ PreparedRun prepare_run(CaseRunOptions options, const std::string& failure_direc
   prepared.config = config_of(options);
   RunConfig& config = prepared.config;
   config.failure_directory = failure_directory;
-  check_kernel_glob(config.kernel_glob);
+  if (config.limits.kernels.empty()) refuse_kernel_glob(config.kernel_glob);
   try {
     matching_laws(config.law_glob);
   } catch (const std::invalid_argument& error) {

@@ -29,10 +29,14 @@ struct CaseRunOptions {
   std::string memory = "4G";
   bool isolate = true;  // of the cpu backend
   std::string case_timeout = "120s";
+  std::string plugin;  // a shared object that is loaded already; empty: none
 };
 
 // Every option but --profile.
 void add_case_run_options(CLI::App& command, CaseRunOptions& options);
+
+// --plugin, for a command that has options of the kernel, the backend and the executor already.
+void add_plugin_option(CLI::App& command, std::string& file);
 
 // --case-timeout: how long a case may take in a process of its own.
 void add_case_timeout_option(CLI::App& command, std::string& text);

@@ -5,11 +5,20 @@
 
 namespace lsecheck {
 
-// Where a kernel runs: under the executor on this processor, or on an NVIDIA GPU.
-enum class Backend : std::uint8_t { cpu = 0, cuda = 1 };
+// Where a kernel runs: under the executor on this processor, on an NVIDIA GPU, or wherever a shared object that was
+// loaded takes it.
+enum class Backend : std::uint8_t { cpu = 0, cuda = 1, plugin = 2 };
 
 constexpr std::string_view name_of(Backend backend) {
-  return backend == Backend::cuda ? "cuda" : "cpu";
+  switch (backend) {
+    case Backend::cpu:
+      return "cpu";
+    case Backend::cuda:
+      return "cuda";
+    case Backend::plugin:
+      break;
+  }
+  return "plugin";
 }
 
 }  // namespace lsecheck

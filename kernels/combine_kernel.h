@@ -156,6 +156,8 @@ class CombineKernel {
   virtual std::size_t output_columns(const CombineShape& shape) const {
     return static_cast<std::size_t>(shape.ov_depth);
   }
+  // With the measured unit, one non-empty partition comes back to the bit: nothing multiplies it but a weight of 1.
+  virtual bool single_partition_exact() const { return !takes_masses(); }
   virtual bool trailing_empties_exact() const = 0;  // trailing empty partitions change no bit
   virtual bool shift_exact() const = 0;             // without a sink, one exact constant on every LSE changes no bit
   virtual bool rescales_sums()

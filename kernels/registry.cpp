@@ -27,6 +27,8 @@ std::array<const CombineKernel*, 8>& table() {
   return kernels;
 }
 
+const CombineKernel* kernel_beside = nullptr;
+
 }  // namespace
 
 std::span<const CombineKernel* const> registered_kernels() {
@@ -45,11 +47,19 @@ KernelInPlace::~KernelInPlace() {
   *place_ = before_;
 }
 
+KernelBeside::KernelBeside(const CombineKernel& kernel) {
+  kernel_beside = &kernel;
+}
+
+KernelBeside::~KernelBeside() {
+  kernel_beside = nullptr;
+}
+
 const CombineKernel* find_kernel(std::string_view name) {
   for (const CombineKernel* kernel : registered_kernels()) {
     if (kernel->name() == name) return kernel;
   }
-  return nullptr;
+  return kernel_beside != nullptr && kernel_beside->name() == name ? kernel_beside : nullptr;
 }
 
 }  // namespace lsecheck

@@ -8,7 +8,7 @@
 namespace lsecheck {
 
 std::span<const CombineKernel* const> registered_kernels();
-// nullptr when no kernel has that name.
+// Among those, and a KernelBeside; nullptr when no kernel has that name.
 const CombineKernel* find_kernel(std::string_view name);
 
 // As long as it lives, `kernel` stands in the place of the registered one of its name. One at a time; made and ended
@@ -24,6 +24,15 @@ class KernelInPlace {
  private:
   const CombineKernel** place_;
   const CombineKernel* before_;
+};
+
+// As long as it lives, find_kernel() knows `kernel`, too, which bears a name of its own. One at a time, likewise.
+class KernelBeside {
+ public:
+  explicit KernelBeside(const CombineKernel& kernel);
+  ~KernelBeside();
+  KernelBeside(const KernelBeside&) = delete;
+  KernelBeside& operator=(const KernelBeside&) = delete;
 };
 
 }  // namespace lsecheck

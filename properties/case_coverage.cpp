@@ -83,6 +83,18 @@ std::vector<RequiredClass> regime_classes(const DrawLimits& limits, int regime, 
   return required;
 }
 
+// What every plugin is dealt, whatever its shapes; a report need not have it at hand.
+std::vector<RequiredClass> plugin_classes() {
+  std::vector<RequiredClass> required;
+  for (const RequiredClass& one : regime_classes({}, 2, 0)) {
+    const bool special =
+        one.name == named("lse", LseRegime::policy) || one.name == named("values", ValueRegime::nonfinite);
+    const bool of_a_chip = one.name.starts_with("arch:") || one.name.starts_with("garbage:");
+    if (!special && !of_a_chip) required.push_back(one);
+  }
+  return required;
+}
+
 // Partition counts of the workspace combines. MLA cases are larger than FA4's and so have fewer rows; above 64 an MLA
 // chip has one to three buckets.
 void add_workspace_classes(std::vector<RequiredClass>& required, bool fa4) {
@@ -154,6 +166,7 @@ std::vector<RequiredClass> kernel_classes(const DrawLimits& limits, const Combin
 }  // namespace
 
 std::vector<RequiredClass> required_classes(const DrawLimits& limits) {
+  if (limits.kernels == std::vector{KernelId::plugin}) return plugin_classes();
   std::vector<RequiredClass> all = regime_classes(limits, 2, 5);
   for (const KernelId kernel : drawn_kernels(limits)) {
     const std::string of = named("kernel", kernel);

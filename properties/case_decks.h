@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -137,7 +138,7 @@ inline constexpr std::array<Selection, 12> kSelections{
     Selection::over_bucketed, Selection::runtime_p,     Selection::runtime_p,     Selection::runtime_p};
 
 // One round of cases, those of kernels that are not registered left out.
-inline constexpr std::array<KernelId, 14> kKernelTurns{KernelId::fa4_splitk_combine,
+inline constexpr std::array<KernelId, 15> kKernelTurns{KernelId::fa4_splitk_combine,
                                                        KernelId::fa4_splitk_combine,
                                                        KernelId::fa4_splitk_combine,
                                                        KernelId::fa4_splitk_combine,
@@ -150,7 +151,8 @@ inline constexpr std::array<KernelId, 14> kKernelTurns{KernelId::fa4_splitk_comb
                                                        KernelId::fa4_ws_intracta_combine,
                                                        KernelId::fa4_ws_level1_combine,
                                                        KernelId::fa4_ws_level2_reduce_scatter_write,
-                                                       KernelId::fa4_ws_two_level_combine};
+                                                       KernelId::fa4_ws_two_level_combine,
+                                                       KernelId::plugin};
 
 // MLA. Production is bf16 at head dimension 512.
 struct MlaFormat {
@@ -182,6 +184,13 @@ inline constexpr std::array<MassRegime, 9> kMasses{MassRegime::near_one, MassReg
 // Where Inf and NaN under an empty partition make the element NaN, there is less of them.
 inline constexpr std::array<Garbage, 7> kFiniteGarbage{
     Garbage::zero, Garbage::zero, Garbage::zero, Garbage::stale_bits, Garbage::stale_bits, Garbage::nan, Garbage::inf};
+
+// Plugins promise nothing of NaN and Inf under a weight: they are dealt all but the last card of these decks. Those
+// that drop no garbage promise nothing of it where it is not finite.
+static_assert(kLse.back() == LseRegime::policy && kValues.back() == ValueRegime::nonfinite);
+static_assert(std::find(kLse.begin(), kLse.end(), LseRegime::policy) == kLse.end() - 1);
+static_assert(std::find(kValues.begin(), kValues.end(), ValueRegime::nonfinite) == kValues.end() - 1);
+inline constexpr std::array<Garbage, 2> kPluginFiniteGarbage{Garbage::zero, Garbage::stale_bits};
 
 // rows * heads * P * ov_depth of one case. Whole rows are given up first, then heads; one row-head always fits.
 inline constexpr std::uint64_t kMaxTerms = 160'000;

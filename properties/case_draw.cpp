@@ -292,6 +292,54 @@ CaseSpec draw_with_masses(const Sequence& sequence, std::uint64_t index, const D
   return spec;
 }
 
+// Edges of slots, ladders and chips within the plugin's range, and its own two ends.
+std::vector<int> plugin_edges(int smallest, int largest) {
+  std::vector<int> edges{smallest, largest};
+  for (const std::span<const int> some : {std::span<const int>(kSmallEdges), std::span<const int>(kLargeEdges)}) {
+    std::copy_if(some.begin(), some.end(), std::back_inserter(edges),
+                 [&](int edge) { return smallest < edge && edge < largest; });
+  }
+  return edges;
+}
+
+// No chip, no variants; every type pair and depth in turn; half of the partition counts are edges.
+CaseSpec draw_plugin(const Sequence& sequence, std::uint64_t index) {
+  const auto card = [&](Deck deck, const auto& table) { return deal(sequence, deck, index, table); };
+  const CombineKernel& kernel = *registered_kernel(sequence.kernel);
+  PhiloxStream stream(sequence.seed, sequence.purpose(Deck::pick), index);
+  CaseSpec spec;
+  spec.kernel = sequence.kernel;
+  spec.seed = stream.next_u64();
+  spec.lse = kLse[deal(sequence, Deck::lse, index, kLse.size() - 1)];
+  spec.values = spec.lse == LseRegime::attention ? ValueRegime::attention
+                                                 : kValues[deal(sequence, Deck::values, index, kValues.size() - 1)];
+  spec.empties = card(Deck::empties, kEmpties);
+  spec.garbage = kernel.drops_garbage() ? card(Deck::garbage, kGarbage) : card(Deck::garbage, kPluginFiniteGarbage);
+  spec.exponent = kernel.exponent_forms().front();
+  std::vector<TypePair> types;
+  constexpr std::array<DType, 3> kDTypes{DType::bf16, DType::f16, DType::f32};
+  for (const DType out : kDTypes) {
+    for (const DType partial : kDTypes) {
+      if (kernel.supports_types(out, partial)) types.push_back({out, partial});
+    }
+  }
+  const TypePair pair = types[deal(sequence, Deck::types, index, types.size())];
+  spec.out = pair.out;
+  spec.partial = pair.partial;
+  const auto depths = kernel.depths();
+  spec.ov_depth = static_cast<std::uint16_t>(depths[deal(sequence, Deck::depth, index, depths.size())]);
+  const RowsHeads rows_heads = draw_rows(stream, kShapes[deal(sequence, Deck::shape, index, kShapes.size())].rows);
+  spec.rows = rows_heads.rows;
+  spec.heads = rows_heads.heads;
+  spec.num_partitions = 1;
+  const int smallest = kernel.launchable_partitions(shape_of(spec)).value();
+  const int edge = edge_partitions(plugin_edges(smallest, kernel.p_max()), sequence, index);
+  const auto any = static_cast<int>(stream.between(smallest, kernel.p_max()));
+  spec.num_partitions = static_cast<std::uint16_t>(stream.chance(1, 2) ? edge : any);
+  bound_work(spec);
+  return spec;
+}
+
 // The kernels of one round in the order of kKernelTurns.
 std::vector<KernelId> round_of(const DrawLimits& limits) {
   std::vector<KernelId> round;
@@ -338,6 +386,7 @@ std::vector<KernelId> kernels_matching(const std::string& glob, Backend backend)
 CaseSpec draw_spec(std::uint64_t seed, std::uint64_t case_index, const DrawLimits& limits) {
   const Turn turn = turn_of(seed, case_index, limits);
   const Sequence sequence{seed, turn.kernel};
+  if (turn.kernel == KernelId::plugin) return draw_plugin(sequence, turn.index);
   if (registered_kernel(turn.kernel)->takes_masses()) return draw_with_masses(sequence, turn.index, limits);
   if (registered_kernel(turn.kernel)->has_rungs()) return draw_fa4(sequence, turn.index, limits);
   return draw_mla(sequence, turn.index, limits);

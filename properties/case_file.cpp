@@ -195,7 +195,7 @@ void read_sink(const MetadataReader& reader, const SafetensorsFile& file, CaseTe
 
 // Everything but the labels, which may need the tensors.
 void read_fields(const MetadataReader& reader, CaseSpec& spec) {
-  spec.kernel = reader.named<KernelId>("kernel", kKernelCount);
+  spec.kernel = reader.named<KernelId>("kernel", kKernelCount + 1);
   spec.arch = reader.required("arch", parse_arch(reader.text("arch")));
   spec.selection = reader.named<Selection>("selection", kSelectionCount);
   spec.out = reader.required("out", parse_dtype(reader.text("out")));

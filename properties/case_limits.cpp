@@ -15,7 +15,7 @@ bool within(Enum value, Enum last) {
 // Enumerations can hold any byte when the spec was decoded from outside.
 std::optional<std::string> enum_error(const CaseSpec& spec) {
   const auto bad = [](const char* field) { return std::string(field) + " is not one of its named values"; };
-  if (!within(spec.kernel, KernelId::mha_splitk_reduce)) return bad("kernel");
+  if (!within(spec.kernel, KernelId::plugin)) return bad("kernel");
   if (!within(spec.arch, Arch::sm_103a)) return bad("arch");
   if (!within(spec.selection, Selection::alternative)) return bad("selection");
   if (!within(spec.out, DType::f32)) return bad("out");
@@ -77,6 +77,11 @@ std::optional<std::string> input_error(const CaseSpec& spec, const CombineKernel
   if (spec.sink != SinkKind::none && !kernel.takes_sink()) return goes_not("sink", name_of(spec.sink), "takes none");
   if (spec.mass != MassRegime::unit && !kernel.takes_masses()) {
     return goes_not("mass", name_of(spec.mass), "takes none");
+  }
+  if (spec.kernel == KernelId::plugin) {
+    constexpr const char* kNoPolicy = "promises nothing of NaN and Inf under a weight";
+    if (spec.lse == LseRegime::policy) return goes_not("lse", name_of(spec.lse), kNoPolicy);
+    if (spec.values == ValueRegime::nonfinite) return goes_not("values", name_of(spec.values), kNoPolicy);
   }
   const auto forms = kernel.exponent_forms();
   if (std::find(forms.begin(), forms.end(), spec.exponent) == forms.end()) {
@@ -140,6 +145,9 @@ std::optional<int> over_bucketed_rung(const CaseSpec& spec) {
 std::optional<std::string> spec_error(const CaseSpec& spec) {
   if (const auto error = enum_error(spec)) return error;
   const CombineKernel* const kernel = registered_kernel(spec.kernel);
+  if (kernel == nullptr && spec.kernel == KernelId::plugin) {
+    return "its kernel is a plugin, and none is loaded; `run` and `repro` load one with --plugin FILE";
+  }
   if (kernel == nullptr) return "kernel " + std::string(name_of(spec.kernel)) + " is not part of this build";
   if (const auto error = shape_error(spec, *kernel)) return error;
   if (const auto error = types_error(spec, *kernel)) return error;

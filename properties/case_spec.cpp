@@ -33,6 +33,8 @@ std::string_view name_of(KernelId kernel) {
       return "fa4_ws_two_level_combine";
     case KernelId::mha_splitk_reduce:
       return "mha_splitk_reduce";
+    case KernelId::plugin:
+      return "plugin";
   }
   return "unknown";
 }

@@ -25,9 +25,10 @@ enum class KernelId : std::uint8_t {
   fa4_ws_level1_combine = 4,
   fa4_ws_level2_reduce_scatter_write = 5,
   fa4_ws_two_level_combine = 6,
-  mha_splitk_reduce = 7
+  mha_splitk_reduce = 7,
+  plugin = 8  // whichever was loaded (properties/plugin/); a token does not say which
 };
-inline constexpr int kKernelCount = 8;
+inline constexpr int kKernelCount = 8;  // of this program: those before plugin
 
 // Which instantiation runs: the one production dispatch picks (rung kernel on the ladder, runtime P off it), the
 // runtime-P kernel whatever P is, the next rung (FA4) or split bucket (MLA) above P with trailing empty partitions, or

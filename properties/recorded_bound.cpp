@@ -78,6 +78,7 @@ void bound_elements(const ErrorModel& model, const RowExponents& row, const Clas
                add_up(errors.constant, kTiny));
     const double before_cast = add_up(weights, absolute);
     const double magnitude = add_up(add_up(std::fabs(result.value[d]), result.value_error[d]), before_cast);
+    result.bound_before_cast[d] = before_cast;
     // The cast of a subnormal may flush.
     result.bound[d] = add_up(add_up(before_cast, cast_error_up(model.out, magnitude)), 0x1p-126);
     result.may_overflow[d] = may_overflow(model, errors, sums, d);
@@ -112,6 +113,7 @@ RecordedRowBound bound_row(const ErrorModel& model, const RowProblem& problem) {
   result.value.resize(problem.depth);
   result.value_error.resize(problem.depth);
   result.bound.resize(problem.depth);
+  result.bound_before_cast.resize(problem.depth);
   result.may_overflow.resize(problem.depth);
   result.largest_input = sums.largest;
   bound_elements(model, row, errors, sums, result);

@@ -14,6 +14,7 @@ struct RecordedRowBound {
   std::vector<double> value;  // [D] abs(value - exact) <= value_error
   std::vector<double> value_error;         // [D]
   std::vector<double> bound;               // [D] abs(output - exact) <= bound, the final cast included
+  std::vector<double> bound_before_cast;   // [D] the same for what is cast
   std::vector<double> largest_input;       // [D] max abs(o_p)
   std::vector<std::uint8_t> may_overflow;  // [D] an intermediate may pass its type's range: Inf and NaN are possible
   std::vector<std::uint8_t> weight_is_nonzero;  // [P] the computed weight is certainly not 0

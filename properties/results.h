@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/arch.h"
@@ -162,6 +163,8 @@ struct HuntStat {
   void merge(const HuntStat& other);
 };
 
+inline constexpr std::string_view kPluginBackend = "plugin ";
+
 struct RunContext {
   std::string version;  // "0.1.0"
   std::string commit;
@@ -170,12 +173,12 @@ struct RunContext {
   int generator_version = kGeneratorVersion;
   std::string sfu_table_digest;
   std::string profile;  // "smoke", ...
-  std::string backend;  // "cpu"
+  std::string backend;  // "cpu", "cuda", or kPluginBackend and the path of the shared object as it was given
   std::string arch;     // "sm_100a", or "all"
   std::string unit;     // "h200" or "spec"
   std::string schedule;
-  std::string reference;  // "certified" or "exact"
-  std::string kernel_glob;
+  std::string reference;    // "certified" or "exact"
+  std::string kernel_glob;  // of a plugin: the name that it gives itself
   std::string law_glob;
   std::uint64_t seed = 0;
   std::uint64_t cases_requested = 0;

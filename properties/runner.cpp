@@ -20,6 +20,8 @@
 #include "properties/chart_rows.h"
 #include "properties/explain/share_lines.h"
 #include "properties/failure_shrink.h"
+#include "properties/plugin/loaded_plugin.h"
+#include "properties/plugin/plugin_laws.h"
 #include "properties/run_case.h"
 #include "properties/tensor_edits.h"
 #include "properties/token.h"
@@ -115,6 +117,12 @@ std::vector<const Law*> law_rotation(const std::vector<const Law*>& laws) {
   return rotation;
 }
 
+// Whether the law can be held on the backend in use.
+bool can_apply(LawId law) {
+  if (const PluginDescription* const plugin = loaded_plugin()) return says_something_of(law, *plugin);
+  return law != LawId::twin || backend_in_use() == Backend::cuda;
+}
+
 // The outcome of the accuracy law, and which step of the kernel contributes how much to the worst error.
 std::string explained_message(const CaseTensors& tensors, Reference& reference) {
   std::optional<AccuracyMeasurement> measured;
@@ -151,6 +159,12 @@ Failure shrunk_failure(Failure failure, const RunConfig& config, Reference& refe
 }
 
 std::string describe_spec(const CaseSpec& spec) {
+  if (spec.kernel == KernelId::plugin) {
+    return fmt::format("P={} rows={} heads={} D={} {}<-{} lse:{} ({}) values:{} empties:{} garbage:{}",
+                       spec.num_partitions, spec.rows, spec.heads, spec.ov_depth, name_of(spec.out),
+                       name_of(spec.partial), name_of(spec.lse), name_of(spec.exponent), name_of(spec.values),
+                       name_of(spec.empties), name_of(spec.garbage));
+  }
   const std::string sink = spec.sink == SinkKind::none ? "" : fmt::format(" sink:{}", name_of(spec.sink));
   const bool with_masses = spec.exponent != ExponentForm::log2 || spec.mass != MassRegime::unit;
   const std::string masses =
@@ -172,8 +186,10 @@ std::vector<const Law*> matching_laws(const std::string& law_glob) {
   for (const Law& law : all_laws()) {
     if (!asks_for_law(law_glob, law.id)) continue;
     any = true;
-    const bool can_apply = law.id != LawId::twin || backend_in_use() == Backend::cuda;
-    if (can_apply && !law.of_run) laws.push_back(&law);
+    if (can_apply(law.id) && !law.of_run) laws.push_back(&law);
+  }
+  if (const PluginDescription* const plugin = loaded_plugin(); plugin != nullptr && any && laws.empty()) {
+    throw std::invalid_argument(fmt::format("'{}' names no law that says something of {}", law_glob, plugin->name));
   }
   if (laws.empty() && asks_for_law(law_glob, LawId::twin)) {
     throw std::invalid_argument("law twin compares with a GPU; add --backend cuda");
@@ -223,8 +239,8 @@ RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const s
       if (hooks.on_measured) hooks.on_measured(case_index, tensors, *measured);
       const StatKey key{kernel,
                         measured->variant.name,
-                        std::string(name_of(spec.arch)),
-                        backend_in_use() == Backend::cuda ? "hardware" : std::string(name_of(spec.unit.kind)),
+                        spec.kernel == KernelId::plugin ? "any" : std::string(name_of(spec.arch)),
+                        backend_in_use() == Backend::cpu ? std::string(name_of(spec.unit.kind)) : "hardware",
                         std::string(name_of(spec.out)),
                         std::string(name_of(spec.partial)),
                         p_class_of(tensors.spec.num_partitions),

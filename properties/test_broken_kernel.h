@@ -42,6 +42,7 @@ class BrokenKernel final : public CombineKernel {
   bool divides_by_mass() const override { return kernel_.divides_by_mass(); }
   std::span<const ExponentForm> exponent_forms() const override { return kernel_.exponent_forms(); }
   std::size_t output_columns(const CombineShape& shape) const override { return kernel_.output_columns(shape); }
+  bool single_partition_exact() const override { return kernel_.single_partition_exact(); }
   bool trailing_empties_exact() const override { return kernel_.trailing_empties_exact(); }
   bool shift_exact() const override { return kernel_.shift_exact(); }
   bool rescales_sums() const override { return kernel_.rescales_sums(); }

@@ -150,7 +150,10 @@ std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std:
 }
 
 std::string repro_line(const RunContext& context, const std::string& token_or_file) {
-  const std::string backend = context.backend == "cuda" ? "--backend cuda " : "";
+  std::string backend = context.backend == "cuda" ? "--backend cuda " : "";
+  if (context.backend.starts_with(kPluginBackend)) {
+    backend = "--plugin " + shell_word(context.backend.substr(kPluginBackend.size())) + " ";
+  }
   return "lsecheck repro " + backend + shell_word(token_or_file);
 }
 

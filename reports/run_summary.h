@@ -40,8 +40,8 @@ std::string unit_remark(const RunContext& context);
 // What the reader should do now, one step a line.
 std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std::string>& not_covered);
 
-// "lsecheck repro lse1-...", with --backend cuda where the run was on a GPU: a line for a POSIX shell, quoted where
-// needed.
+// "lsecheck repro lse1-...", with --backend cuda where the run was on a GPU and --plugin where it was of one: a line
+// for a POSIX shell, quoted where needed.
 std::string repro_line(const RunContext& context, const std::string& token_or_file);
 
 // The line that runs the hunt of a target again, with the same outcome: `lsecheck hunt --kernel ...`.

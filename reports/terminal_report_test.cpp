@@ -117,10 +117,12 @@ TEST(TerminalReportTest, ColourAndControlCharactersOnlyWhenAskedFor) {
 }
 
 TEST(RunSummaryTest, LinesToPasteAreQuotedForTheShell) {
-  const RunContext context = sample_context();
+  RunContext context = sample_context();
   EXPECT_EQ(repro_line(context, "lse1-abc"), "lsecheck repro lse1-abc");
   EXPECT_EQ(repro_line(context, "my case.safetensors"), "lsecheck repro 'my case.safetensors'");
   EXPECT_EQ(repro_line(context, "a'; rm b"), "lsecheck repro 'a'\\''; rm b'");
+  context.backend = "plugin ./my kernel.so";
+  EXPECT_EQ(repro_line(context, "lse1-abc"), "lsecheck repro --plugin './my kernel.so' lse1-abc");
 }
 
 TEST(TerminalReportTest, WhatAGpuFoundIsReplayedThere) {

@@ -21,6 +21,8 @@ ContractReplay replay_of(KernelId kernel) {
       return replay_fa4_ws_two_level;
     case KernelId::mha_splitk_reduce:
       return replay_mha_splitk_reduce;
+    case KernelId::plugin:
+      throw std::invalid_argument("the steps of a plugin are not known here");
   }
   throw std::invalid_argument("no such kernel");
 }

@@ -120,7 +120,7 @@ bool finite_value_is_due(const CaseTensors& tensors, const KernelVariant& varian
 
 std::optional<ExplainedElement> explain_violation(const CaseTensors& tensors, const AccuracyMeasurement& measured) {
   const std::optional<Violation>& violation = measured.grades.violation;
-  if (!violation) return std::nullopt;
+  if (!violation || tensors.spec.kernel == KernelId::plugin) return std::nullopt;
   if (!finite_value_is_due(tensors, measured.variant, violation->row_head, violation->depth_index)) return std::nullopt;
   const std::size_t place = violation->row_head * columns_of(tensors.spec) + violation->depth_index;
   return explain_element(tensors, violation->row_head, violation->depth_index, measured.out_bits[place]);
