@@ -3,6 +3,8 @@
 #include "properties/plugin/example_combine.c"
 #undef lsecheck_plugin_v1
 
+#include <signal.h>
+
 enum {
   LAST_FORGOTTEN = 1, /* the last partition is not merged */
   LOG2_AS_NATURAL,    /* takes natural LSEs for base-2 ones */
@@ -31,8 +33,8 @@ static int faulty_combine(const struct lsecheck_combine_call* call) {
   struct lsecheck_combine_call changed = *call;
   const size_t elements = (size_t)call->rows * call->heads * call->ov_depth;
   if (FAULT == LAST_FORGOTTEN && call->num_partitions > 1) --changed.num_partitions;
-  if (FAULT == CRASH && call->num_partitions >= 40) *(volatile int*)0 = 1;
-  while (FAULT == HANG && call->num_partitions >= 40) {
+  if (FAULT == CRASH && call->num_partitions >= 40) raise(SIGSEGV);
+  for (volatile int forever = FAULT == HANG && call->num_partitions >= 40; forever;) {
   }
   if (FAULT == OWN_ERROR && call->heads == 3) {
     snprintf(call->error, call->error_size, "three heads\nare too many");
