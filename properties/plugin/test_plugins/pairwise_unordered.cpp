@@ -1,6 +1,7 @@
 // A correct plugin in C++ for the tests: merges normalised pairs in an order that changes from call to call.
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "properties/plugin/lsecheck_plugin.h"
