@@ -30,15 +30,15 @@ TEST_F(Plugin, ACorrectOneIsClean) {
   const Outcome done = run("lsecheck run --plugin $P/example_combine.so --cases 400");
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.out, MatchesRegex("CLEAN\n400 cases, .*"));
-  EXPECT_THAT(done.out, ContainsRegex("backend plugin [^ ]*example_combine.so,[ \n]arch[ \n]any"));
+  EXPECT_THAT(done.out, ContainsRegex("backend[ \n]plugin[ \n][^ ]*example_combine.so,[ \n]arch[ \n]any"));
   EXPECT_THAT(done.out, ContainsRegex("kernels[ \n]example_combine"));
   EXPECT_THAT(done.out, ContainsRegex("plugin +row_independence +[0-9]+ "));
   EXPECT_THAT(done.out, Not(ContainsRegex("twin|frozen|special-function|not covered|sm_100a")));
 }
 
 TEST_F(Plugin, IsBuiltAsTheExampleSays) {
-  const Outcome done = run("cp '" LSECHECK_SOURCE_DIR
-                           "/properties/plugin/'{example_combine.c,lsecheck_plugin.h} . &&"
+  const Outcome done = run("S='" LSECHECK_SOURCE_DIR
+                           "/properties/plugin'; cp $S/example_combine.c $S/lsecheck_plugin.h . &&"
                            " cc -std=c99 -O2 -shared -fPIC -o libexample.so example_combine.c -lm &&"
                            " lsecheck run --plugin libexample.so --cases 20");
   EXPECT_EQ(done.exit_code, 0) << done.err;
@@ -83,7 +83,7 @@ TEST_F(Plugin, ItsResultsAreKeptContinuedMergedAndShown) {
           "lsecheck $R --db r.db --resume --json resumed.json >/dev/null\n"
           "cmp whole.json resumed.json\n"
           "for i in 1 2; do lsecheck $R --shard $i/2 --db $i.db >/dev/null 2>&1; done\n"
-          "lsecheck merge 1.db 2.db --db merged.db >/dev/null\n"
+          "lsecheck merge 1.db 2.db --into merged.db >/dev/null\n"
           "lsecheck report merged.db --format json --out merged.json\n"
           "cmp whole.json merged.json\n"
           "lsecheck report merged.db\n"
@@ -132,17 +132,22 @@ INSTANTIATE_TEST_SUITE_P(
                "token: its kernel is a plugin, and none is loaded; .* --plugin FILE"},
         Misuse{"FileWithoutPlugin", "repro lsecheck-results/case-0-accuracy.safetensors",
                "case-0-accuracy.safetensors: its kernel is a plugin, and none is loaded"},
-        Misuse{"TokenOfAnotherShape", "repro --plugin $P/online_natural.so $token", "token: .*ov_depth|token: .*; use"},
+        Misuse{"TokenOfAnotherShape", "repro --plugin $P/online_natural.so $token",
+               "token: ov_depth 64 has no kernel; use one of 8 32"},
         Misuse{"TokenOfAnotherKernel",
                "repro --plugin $P/example_combine.so lse1-amaaaaaaejjqaaaaeeaqcqaaaaaaaaaaaaaoqwswaq",
                "--plugin: the case is of fa4_splitk_combine; leave --plugin out"},
-        Misuse{"Explain", "repro --plugin $P/past_output.so $token --explain", "--explain"},
+        Misuse{"Explain", "repro --plugin $P/past_output.so $token --explain",
+               "--explain: is not for plugins; leave it or --plugin out"},
         Misuse{"NoSuchFile", "run --plugin nowhere.so", "nowhere.so: cannot open shared object file"},
         Misuse{"AnotherVersion", "run --plugin $P/other_abi.so", "other_abi.so: abi is 2, this program knows 1"},
         Misuse{"NoPlugin", "run --plugin $P/no_symbol.so", "no_symbol.so: it exports no lsecheck_plugin_v1"},
-        Misuse{"Kernel", "run --plugin $P/example_combine.so --kernel 'fa4*'", "--kernel"},
-        Misuse{"Chip", "run --plugin $P/example_combine.so --arch sm_90", "--arch"},
-        Misuse{"Unit", "run --plugin $P/example_combine.so --sfu spec", "--sfu"},
+        Misuse{"Kernel", "run --plugin $P/example_combine.so --kernel 'fa4*'",
+               "--kernel: is not for plugins; leave it or --plugin out"},
+        Misuse{"Chip", "run --plugin $P/example_combine.so --arch sm_90",
+               "--arch: is not for plugins; leave it or --plugin out"},
+        Misuse{"Unit", "run --plugin $P/example_combine.so --sfu spec",
+               "--sfu: is not for plugins; leave it or --plugin out"},
         Misuse{"Law", "run --plugin $P/example_combine.so --law twin",
                "--law: 'twin' names no law that says something of example_combine"},
         Misuse{"Nightly", "nightly --plugin $P/example_combine.so", "--plugin"},

@@ -125,18 +125,21 @@ void choose_cuda(CaseRunOptions& options) {
 }  // namespace
 
 void add_plugin_option(CLI::App& command, std::string& file) {
-  CLI::Option* const plugin =
-      command
-          .add_option(
-              "--plugin", file,
-              "run the kernel of this shared object instead; properties/plugin/lsecheck_plugin.h says how it is "
-              "made")
-          ->type_name("FILE");
-  // What a plugin decides itself, or has none of.
-  for (const char* const name : {"--kernel", "--backend", "--device-timeout", "--arch", "--sfu", "--schedule",
-                                 "--explain", "--update-frozen", "--update-distribution"}) {
-    if (CLI::Option* const other = command.get_option_no_throw(name)) plugin->excludes(other);
-  }
+  command
+      .add_option("--plugin", file,
+                  "run the kernel of this shared object, which properties/plugin/lsecheck_plugin.h says how to make")
+      ->type_name("FILE");
+  command.parse_complete_callback([&command, &file] {
+    if (file.empty()) return;
+    // What a plugin decides itself, or what is known of this program's kernels alone.
+    for (const char* const name : {"--kernel", "--backend", "--arch", "--sfu", "--schedule", "--explain",
+                                   "--update-frozen", "--update-distribution"}) {
+      const CLI::Option* const other = command.get_option_no_throw(name);
+      if (other != nullptr && other->count() > 0) {
+        throw CLI::ValidationError(name, "is not for plugins; leave it or --plugin out");
+      }
+    }
+  });
 }
 
 void add_case_timeout_option(CLI::App& command, std::string& text) {
