@@ -182,7 +182,9 @@ TEST(Token, ComplaintsNameTheTrouble) {
     bytes[at] = value;
     return complaint(signed_token(bytes));
   };
-  EXPECT_EQ(with(3, 0x80), "token: kernel is not one of its named values");
+  EXPECT_EQ(with(3, 0x90), "token: kernel is not one of its named values");
+  EXPECT_EQ(with(3, 0x80),
+            "token: its kernel is a plugin, and none is loaded; `run` and `repro` load one with --plugin FILE");
   EXPECT_EQ(with(3, 0x30), "token: partial type bf16 does not go with out type bf16; use f32");
   EXPECT_EQ(with(3, 0x03), "token: sink is not one of its named values");
   EXPECT_EQ(with(3, 0x01), "token: sink finite does not go with kernel fa4_splitk_combine, which takes none");
