@@ -178,8 +178,7 @@ std::string hunt_lines_text(const HuntsComparison& hunts) {
                line.key.lse_regime, std::to_string(line.key.num_partitions), line.find_changed ? "changed" : "",
                before == after ? after : before + " -> " + after});
     if (line.verdict != LineVerdict::worse) continue;
-    again += fmt::format("{} {} {} {} P={}: largest bound_use\n  old {}: {}\n  new {}: {}\n", line.key.kernel,
-                         line.key.exponent, line.key.types(), line.key.lse_regime, line.key.num_partitions, before,
+    again += fmt::format("{}: largest bound_use\n  old {}: {}\n  new {}: {}\n", hunt_name(line.key), before,
                          hunt_line(hunts.old_context, line.key), after, hunt_line(hunts.new_context, line.key));
   }
   return table.str() + (again.empty() ? "" : "\nhunts of what is WORSE\n" + again);
