@@ -16,6 +16,7 @@
 #include "kernels/registry.h"
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
+#include "properties/case_kernel.h"
 #include "properties/temporary_directory.h"
 #include "properties/test_broken_kernel.h"
 #include "properties/whole_file.h"

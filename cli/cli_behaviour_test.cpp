@@ -327,16 +327,15 @@ constexpr CommandLine kCommandLines[] = {
      "run --cases 2 --db a.db >/dev/null; lsecheck run --cases 2 --seed 2 --db b.db >/dev/null; lsecheck compare a.db "
      "b.db",
      0, "NEW [1-9].*GONE [1-9]"},
-    // Nights of seeds 3 and 6 hunt the same third, that of 4 another one.
+    // Nights of seeds 3 and 4 hunt other thirds.
     {"CompareHunts",
-     "list >/dev/null; for night in a:3 b:3 c:6 d:4; do lsecheck nightly --cases 2 --seed ${night#*:} --kernel "
+     "list >/dev/null; for night in a:3 b:3 c:4; do lsecheck nightly --cases 2 --seed ${night#*:} --kernel "
      "fa4_ws_level1_combine --hunt 1 --out ${night%:*} >/dev/null 2>&1; done; lsecheck compare a/run.db b/results.json "
-     "--fail-on changed && lsecheck compare a/run.db c/run.db; lsecheck compare a/run.db d/run.db | grep hunts; "
-     "lsecheck report a/run.db --format baseline >a.txt; lsecheck compare a.txt b/run.db --fail-on changed",
+     "--fail-on changed && lsecheck compare a/run.db c/run.db | grep hunts; lsecheck report a/run.db --format baseline "
+     ">a.txt; lsecheck compare a.txt b/run.db --fail-on changed",
      0,
-     "hunts: 6 targets in both runs, 0 in the old run alone, 0 in the new run alone\nSame hunts, same finds.\n.*"
-     "hunts: 6 targets in both .*The hunts searched elsewhere, so a largest value may move without the kernel:\n  seed "
-     "3 -> 6\n.*\nhunts: 0 targets in both runs, 6 in the old run alone, [1-9][0-9]* in the new run alone\n"
+     "hunts: 6 targets in both runs, 0 in the old run alone, 0 in the new run alone\nSame hunts, same finds.\n"
+     "hunts: 0 targets in both runs, 6 in the old run alone, [1-9][0-9]* in the new run alone\n"
      "WORSE 0, BETTER 0, SAME [0-9]+, NEW 0, GONE 0\nSame cases, same output bits.\n$"},
     {"CompareMissingFile", "compare no-such.db no-such.db", 2, "^$", "no-such.db"},
     {"CompareHelp", "compare --help", 0, "--fail-on.*examples:.*reports/baselines"},
