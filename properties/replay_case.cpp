@@ -207,6 +207,7 @@ ReplaySource old_failures(std::uint64_t memory_limit) {
 std::vector<Replay> replay_case_files(const std::vector<std::string>& paths, const ReplaySource& source,
                                       Reference& reference) {
   std::vector<Replay> replays;
+  replays.reserve(paths.size());
   for (const std::string& path : paths) replays.push_back(replay_one(path, source, reference, [](LawId) {}));
   keep_cases(source, replays, [&](const std::vector<std::size_t>& places) {
     for (const std::size_t i : places) keep_shrunk_by_law(source, reference, replays[i]);

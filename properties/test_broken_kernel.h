@@ -19,7 +19,7 @@ class BrokenKernel final : public CombineKernel {
   std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant& variant,
                                     const CombineBuffers& buffers, const ExecutionOptions& options) const override {
     misdeed_(shape);
-    const std::optional<simt::Fault> fault = kernel_.launch(shape, variant, buffers, options);
+    std::optional<simt::Fault> fault = kernel_.launch(shape, variant, buffers, options);
     damage_(buffers.output);
     return fault;
   }

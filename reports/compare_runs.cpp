@@ -176,7 +176,7 @@ std::string hunt_lines_text(const HuntsComparison& hunts) {
     const std::string after = format_hunted(line.new_row);
     table.add({name_of(line.verdict), line.key.kernel, line.key.exponent, line.key.types(), line.key.arch,
                line.key.lse_regime, std::to_string(line.key.num_partitions), line.find_changed ? "changed" : "",
-               before == after ? after : before + " -> " + after});
+               before == after ? after : fmt::format("{} -> {}", before, after)});
     if (line.verdict != LineVerdict::worse) continue;
     again += fmt::format("{}: largest bound_use\n  old {}: {}\n  new {}: {}\n", hunt_name(line.key), before,
                          hunt_line(hunts.old_context, line.key), after, hunt_line(hunts.new_context, line.key));
