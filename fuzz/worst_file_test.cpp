@@ -177,6 +177,9 @@ TEST(WorstFile, IsolatedReplaysOutliveTheKernel) {
   const WorstReplays sound = replay_worst_cases_isolated(cases, kernels, folder, WorkerLimits{}, 2);
   EXPECT_EQ(sound.replayed, cases.size());
   EXPECT_EQ(sound.results.totals.failures, 0u);
+  const auto reference = make_certified_reference();
+  const auto isolated = replay_isolated(cases, WorkerLimits{}, 2);
+  for (std::size_t i = 0; i < cases.size(); ++i) EXPECT_EQ(isolated[i]->value, replay(cases[i], *reference)->value);
   const BrokenKernel broken(*find_kernel("mha_splitk_reduce"), [](const CombineShape&) { std::abort(); });
   const KernelInPlace in_place(broken);
   const WorstReplays lost = replay_worst_cases_isolated(cases, kernels, folder, WorkerLimits{}, 2);
@@ -185,6 +188,14 @@ TEST(WorstFile, IsolatedReplaysOutliveTheKernel) {
     EXPECT_EQ(failure.kernel, "mha_splitk_reduce");
     EXPECT_EQ(failure.message, "the process that ran the kernel crashed: Aborted");
     EXPECT_EQ(load_case(failure.token, 1 << 20).law, "accuracy");
+  }
+  const auto replays = replay_isolated(cases, WorkerLimits{}, 1);
+  std::size_t died = 0;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const bool of_broken = cases[i].target.kernel == KernelId::mha_splitk_reduce;
+    ASSERT_EQ(replays[i].has_value(), !of_broken || died < 3);
+    died += of_broken && replays[i] ? 1 : 0;
+    if (replays[i]) EXPECT_EQ(replays[i]->died, of_broken);
   }
 }
 
