@@ -87,8 +87,9 @@ TEST_F(Fault, AnInterruptedHuntGoesOn) {
   const std::string hunt = "hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --jobs 2 --evaluations ";
   for (const std::string stopped : {"", " --no-isolate"}) {
     const std::string other = stopped.empty() ? " --no-isolate" : "";
-    const Outcome outcome = directory_.run("rm -rf a b; timeout --preserve-status -s INT 0.6 \"$LSECHECK\" " + hunt +
-                                           "4000000 --into a" + stopped);
+    // A terminal tells every process of the command.
+    const Outcome outcome = directory_.run("rm -rf a b; setsid \"$LSECHECK\" " + hunt + "4000000 --into a" + stopped +
+                                           " & hunt=$!; sleep 0.6; kill -s INT -- -$hunt; wait $hunt");
     EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
     EXPECT_EQ(outcome.err, "lsecheck: interrupted; what was found is in a, go on with --resume\n");
     EXPECT_THAT(outcome.out, MatchesRegex(".*\nmha_splitk_reduce +log2 +narrow +2 +[0-9]+ +[0-9.-]+\n"));
