@@ -75,6 +75,7 @@ WorstReplays replay_worst_cases_isolated(std::span<const WorstCase> cases, std::
                                          const std::string& directory, const WorkerLimits& limits, unsigned jobs) {
   const std::vector<std::size_t> chosen = of_kernels(cases, kernels);
   std::vector<WorstCase> of_chosen;
+  of_chosen.reserve(chosen.size());
   for (const std::size_t i : chosen) of_chosen.push_back(cases[i]);
   const std::vector<std::optional<WorstReplay>> replays = replay_isolated(of_chosen, limits, jobs);
   std::map<std::size_t, std::size_t> place_of;
