@@ -175,6 +175,18 @@ constexpr CommandLine kCommandLines[] = {
      "[a-z0-9_]+ [0-9a-f]+\n.*\nend 3\n$"},
     {"DiffWithItself", "diff --against \"$LSECHECK\" --cases 100", 0,
      "^this build .*\n.*fa4_splitk_combine +[0-9]+ +0 .*\nEQUAL"},
+    {"OutputsAreTheSameOnAnyJobsAndWithoutIsolation",
+     "outputs --cases 150 --jobs 1 >a && lsecheck outputs --cases 150 --jobs 3 >b && lsecheck outputs --cases 150 "
+     "--jobs 2 --no-isolate >c && cmp a b && cmp a c",
+     0, "^$"},
+    {"OutputsInNoTime", "outputs --cases 1 --case-timeout 0s", 2, "^$", "--case-timeout: 0 lets no case end"},
+    // It is asked without options of isolation unless they are given here.
+    {"DiffWithABuildThatDoesNotIsolate",
+     "list >/dev/null; printf '#!/bin/sh\ncase \"$*\" in *isolate*|*timeout*) exit 2;; esac; exec \"$LSECHECK\" "
+     "\"$@\"\n' >other; chmod +x other; lsecheck diff --against ./other --cases 20 | tail -n 1; lsecheck diff "
+     "--against ./other --cases 20 --no-isolate 2>&1; lsecheck diff --against ./other --cases 20 --case-timeout 9s "
+     ">/dev/null",
+     2, "^EQUAL: .*\nlsecheck: --against ./other: it does not print its outputs", "exit code 2"},
     {"DiffOfACaseFile",
      "repro lse1-amaasaaqaaaacaaaaiaqcqaaaaaaaaaaaaae7zytd4 --save c.safetensors >/dev/null; lsecheck diff --against "
      "\"$LSECHECK\" c.safetensors",
@@ -414,6 +426,12 @@ constexpr CommandLine kCommandLines[] = {
      "lsecheck hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --evaluations 8192 --into b --jobs 3 "
      "--resume >/dev/null && diff -r a b",
      0, "^$"},
+    {"HuntIsTheSameWithoutIsolation",
+     "hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --evaluations 4096 --into a >/dev/null && "
+     "lsecheck hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --evaluations 4096 --into b "
+     "--no-isolate >/dev/null && diff -r a b",
+     0, "^$"},
+    {"HuntInNoTime", "hunt --into w --case-timeout soon", 2, "^$", "--case-timeout: 'soon' is not a duration"},
     {"HuntResumedWithAnotherSeed",
      "hunt --kernel mha_splitk_reduce --partitions 2 --regime ties --evaluations 1 --into w >/dev/null && "
      "lsecheck hunt --kernel mha_splitk_reduce --partitions 2 --regime ties --seed 2 --into w --resume",

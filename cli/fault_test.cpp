@@ -82,6 +82,24 @@ TEST_F(Fault, KilledAtAnyMomentANightLosesNothing) {
   EXPECT_EQ(directory_.run("cmp whole/results.json n/results.json").exit_code, 0);
 }
 
+// Ctrl-C keeps what was found. Gone on with, in other processes or in none, it is the uninterrupted hunt.
+TEST_F(Fault, AnInterruptedHuntGoesOn) {
+  const std::string hunt = "hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --jobs 2 --evaluations ";
+  for (const std::string stopped : {"", " --no-isolate"}) {
+    const std::string other = stopped.empty() ? " --no-isolate" : "";
+    // A terminal tells every process of the command.
+    const Outcome outcome = directory_.run("rm -rf a b; setsid \"$LSECHECK\" " + hunt + "4000000 --into a" + stopped +
+                                           " & hunt=$!; sleep 0.6; kill -s INT -- -$hunt; wait $hunt");
+    EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
+    EXPECT_EQ(outcome.err, "lsecheck: interrupted; what was found is in a, go on with --resume\n");
+    EXPECT_THAT(outcome.out, MatchesRegex(".*\nmha_splitk_reduce +log2 +narrow +2 +[0-9]+ +[0-9.-]+\n"));
+    const Outcome resumed = directory_.run(
+        "n=$(sed -n 's/.*exponent=log2 .*islands=//p' a/*.txt); n=$(((n + 1) * 4096)); lsecheck " + hunt +
+        "$n --into a --resume" + other + " >/dev/null && lsecheck " + hunt + "$n --into b >/dev/null && diff -r a b");
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.out << resumed.err;
+  }
+}
+
 // The workers of a killed run end with it.
 TEST_F(Fault, WorkersDoNotOutliveTheRun) {
   const Outcome outcome = directory_.run(

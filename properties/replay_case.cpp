@@ -172,13 +172,8 @@ Replay dead_replay(const std::string& path, const ReplaySource& source, const Wo
 
 // Behind the deaths after which its kernel is given up.
 Replay not_replayed(const std::string& path, const ReplaySource& source) {
-  return {path,
-          source.origin,
-          "",
-          "",
-          name_of(LawOutcome::Status::not_applicable),
-          "",
-          fmt::format("after {} cases that brought their process down this kernel is run no more", source.give_up)};
+  return {
+      path, source.origin, "", "", name_of(LawOutcome::Status::not_applicable), "", kernel_given_up(source.give_up)};
 }
 
 }  // namespace

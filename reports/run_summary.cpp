@@ -176,12 +176,16 @@ bool counts_as_failure(const HuntStat& row) {
   return std::isinf(row.bound_use);
 }
 
-std::string hunt_line(const RunContext& context, const HuntKey& key) {
+std::string hunt_line(const HuntKey& key, std::string_view metric, std::uint64_t evaluations, std::uint64_t seed) {
   return fmt::format(
-      "lsecheck hunt --kernel {} --arch {} --out {} --partial {} --metric bound_use --regime {} --partitions {} "
+      "lsecheck hunt --kernel {} --arch {} --out {} --partial {} --metric {} --regime {} --partitions {} "
       "--evaluations {} --seed {} --into hunted",
-      shell_word(key.kernel), shell_word(key.arch), shell_word(key.out), shell_word(key.partial),
-      shell_word(key.lse_regime), key.num_partitions, context.hunt_evaluations, context.seed);
+      shell_word(key.kernel), shell_word(key.arch), shell_word(key.out), shell_word(key.partial), metric,
+      shell_word(key.lse_regime), key.num_partitions, evaluations, seed);
+}
+
+std::string hunt_line(const RunContext& context, const HuntKey& key) {
+  return hunt_line(key, "bound_use", context.hunt_evaluations, context.seed);
 }
 
 std::string format_hunted(const HuntStat& row) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/stored_run.h"
@@ -52,6 +54,8 @@ std::string hunt_name(const HuntKey& key);
 bool counts_as_failure(const HuntStat& row);
 // The line that runs the hunt of a target again, with the same outcome: `lsecheck hunt --kernel ...`.
 std::string hunt_line(const RunContext& context, const HuntKey& key);
+// The same for any metric.
+std::string hunt_line(const HuntKey& key, std::string_view metric, std::uint64_t evaluations, std::uint64_t seed);
 // "0.8916", "outside" the bound, or "-" where nothing was graded.
 std::string format_hunted(const HuntStat& row);
 
