@@ -39,7 +39,8 @@ class CombineCorpusTest : public testing::Test {
     write_file_atomically((inputs_ / name).string(), bytes);
   }
   std::vector<std::string> inputs() const { return corpus_inputs((inputs_ / ".").parent_path().string()); }
-  ReplaySource source(const std::string& law_glob = "*", std::vector<KernelId> kernels = kernels_matching("*")) const {
+  ReplaySource source(const std::string& law_glob = "*",
+                      const std::vector<KernelId>& kernels = kernels_matching("*")) const {
     return corpus_source(kernels, matching_laws(law_glob), failures());
   }
   std::string failures() const { return (kept_ / "failures").string(); }

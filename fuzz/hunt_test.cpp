@@ -49,6 +49,7 @@ HuntRecord hunted(const HuntTarget& target, IslandKind kind, std::uint64_t islan
 
 std::vector<std::string> lines_of(const HuntRecord& record) {
   std::vector<std::string> lines;
+  lines.reserve(record.cases.size());
   for (const WorstCase& worst : record.cases) lines.push_back(format_worst_case(worst));
   return lines;
 }

@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -13,6 +12,7 @@
 #include "fuzz/committed_worst.h"
 #include "fuzz/worst_replay.h"
 #include "kernels/registry.h"
+#include "properties/case_draw.h"
 #include "properties/case_file.h"
 #include "properties/test_broken_kernel.h"
 #include "properties/whole_file.h"
@@ -156,8 +156,7 @@ TEST(WorstFile, ARecordKeepsTheWorstOnceEach) {
 TEST(WorstFile, CommittedCasesAreInsideTheBound) {
   const std::vector<WorstCase> cases = committed_worst_cases();
   ASSERT_FALSE(cases.empty());
-  std::vector<KernelId> kernels;
-  for (int i = 0; i < kKernelCount; ++i) kernels.push_back(static_cast<KernelId>(i));
+  const std::vector<KernelId> kernels = kernels_matching("*");
   const WorstReplays replays = replay_worst_cases(cases, kernels, testing::TempDir());
   EXPECT_EQ(replays.replayed, cases.size());
   EXPECT_EQ(replays.not_in_this_build, 0u);
