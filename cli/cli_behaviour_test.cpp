@@ -175,6 +175,18 @@ constexpr CommandLine kCommandLines[] = {
      "[a-z0-9_]+ [0-9a-f]+\n.*\nend 3\n$"},
     {"DiffWithItself", "diff --against \"$LSECHECK\" --cases 100", 0,
      "^this build .*\n.*fa4_splitk_combine +[0-9]+ +0 .*\nEQUAL"},
+    {"OutputsAreTheSameOnAnyJobsAndWithoutIsolation",
+     "outputs --cases 150 --jobs 1 >a && lsecheck outputs --cases 150 --jobs 3 >b && lsecheck outputs --cases 150 "
+     "--jobs 2 --no-isolate >c && cmp a b && cmp a c",
+     0, "^$"},
+    {"OutputsInNoTime", "outputs --cases 1 --case-timeout 0s", 2, "^$", "--case-timeout: 0 lets no case end"},
+    // It is asked without options of isolation unless they are given here.
+    {"DiffWithABuildThatDoesNotIsolate",
+     "list >/dev/null; printf '#!/bin/sh\ncase \"$*\" in *isolate*|*timeout*) exit 2;; esac; exec \"$LSECHECK\" "
+     "\"$@\"\n' >other; chmod +x other; lsecheck diff --against ./other --cases 20 | tail -n 1; lsecheck diff "
+     "--against ./other --cases 20 --no-isolate 2>&1; lsecheck diff --against ./other --cases 20 --case-timeout 9s "
+     ">/dev/null",
+     2, "^EQUAL: .*\nlsecheck: --against ./other: it does not print its outputs", "exit code 2"},
     {"DiffOfACaseFile",
      "repro lse1-amaasaaqaaaacaaaaiaqcqaaaaaaaaaaaaae7zytd4 --save c.safetensors >/dev/null; lsecheck diff --against "
      "\"$LSECHECK\" c.safetensors",
@@ -327,6 +339,16 @@ constexpr CommandLine kCommandLines[] = {
      "run --cases 2 --db a.db >/dev/null; lsecheck run --cases 2 --seed 2 --db b.db >/dev/null; lsecheck compare a.db "
      "b.db",
      0, "NEW [1-9].*GONE [1-9]"},
+    // Nights of seeds 3 and 4 hunt other thirds.
+    {"CompareHunts",
+     "list >/dev/null; for night in a:3 b:3 c:4; do lsecheck nightly --cases 2 --seed ${night#*:} --kernel "
+     "fa4_ws_level1_combine --hunt 1 --out ${night%:*} >/dev/null 2>&1; done; lsecheck compare a/run.db b/results.json "
+     "--fail-on changed && lsecheck compare a/run.db c/run.db | grep hunts; lsecheck report a/run.db --format baseline "
+     ">a.txt; lsecheck compare a.txt b/run.db --fail-on changed",
+     0,
+     "hunts: 6 targets in both runs, 0 in the old run alone, 0 in the new run alone\nSame hunts, same finds.\n"
+     "hunts: 0 targets in both runs, 6 in the old run alone, [1-9][0-9]* in the new run alone\n"
+     "WORSE 0, BETTER 0, SAME [0-9]+, NEW 0, GONE 0\nSame cases, same output bits.\n$"},
     {"CompareMissingFile", "compare no-such.db no-such.db", 2, "^$", "no-such.db"},
     {"CompareHelp", "compare --help", 0, "--fail-on.*examples:.*reports/baselines"},
 
@@ -404,6 +426,12 @@ constexpr CommandLine kCommandLines[] = {
      "lsecheck hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --evaluations 8192 --into b --jobs 3 "
      "--resume >/dev/null && diff -r a b",
      0, "^$"},
+    {"HuntIsTheSameWithoutIsolation",
+     "hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --evaluations 4096 --into a >/dev/null && "
+     "lsecheck hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --evaluations 4096 --into b "
+     "--no-isolate >/dev/null && diff -r a b",
+     0, "^$"},
+    {"HuntInNoTime", "hunt --into w --case-timeout soon", 2, "^$", "--case-timeout: 'soon' is not a duration"},
     {"HuntResumedWithAnotherSeed",
      "hunt --kernel mha_splitk_reduce --partitions 2 --regime ties --evaluations 1 --into w >/dev/null && "
      "lsecheck hunt --kernel mha_splitk_reduce --partitions 2 --regime ties --seed 2 --into w --resume",

@@ -54,6 +54,12 @@ std::vector<std::string> arguments_for(const OutputOptions& options) {
                                      options.schedule,
                                      "--jobs",
                                      std::to_string(options.jobs)};
+  // A build that knows none of these options takes part where nobody asks for them.
+  const IsolationOptions usual;
+  if (options.isolation.isolate != usual.isolate) arguments.emplace_back("--no-isolate");
+  if (options.isolation.case_timeout != usual.case_timeout) {
+    arguments.insert(arguments.end(), {"--case-timeout", options.isolation.case_timeout});
+  }
   if (!options.file.empty()) arguments.push_back(options.file);
   return arguments;
 }
@@ -86,27 +92,29 @@ std::string error_text(const CaseGrades& grades, std::size_t i) {
 
 class Difference {
  public:
-  explicit Difference(const DiffOptions& options) : options_(options) {}
+  Difference(const DiffOptions& options, const OutputCases& cases) : options_(options), cases_(cases) {}
 
   void compare(const OutputCases::Case& here, const CaseOutput& there) {
-    const CaseSpec& spec = here.tensors.spec;
-    KernelDiff& kernel = kernels_[std::string(name_of(spec.kernel))];
+    KernelDiff& kernel = kernels_[std::string(name_of(here.spec.kernel))];
     ++kernel.cases;
-    kernel.elements += spec.rows_heads() * columns_of(spec);
-    if (here.output.out_bits == there.out_bits && here.output.fault == there.fault) return;
+    const bool comparable = !there.out_bits.empty() && here.output.out_bits.size() == there.out_bits.size();
+    if (comparable) kernel.elements += there.out_bits.size();
+    if (here.output.out_bits == there.out_bits && here.output.fault == there.fault) {
+      if (!there.fault.empty()) add_alike(here);
+      return;
+    }
     ++kernel.differing_cases;
     ++differing_cases_;
-    std::string text =
-        fmt::format("{}: case {}, {}\n", name_of(spec.kernel), here.output.case_index, describe_spec(spec));
+    std::string text = heading(here);
     if (here.output.variant != there.variant) {
       text += fmt::format("  this build runs variant {}, the other {}\n", here.output.variant, there.variant);
     }
-    if (here.output.out_bits.size() != there.out_bits.size()) {
-      text += fmt::format("  this build: {}\n  other build: {}\n", end_of(here.output), end_of(there));
-    } else {
+    if (comparable) {
       text += elements_text(here, there, kernel);
+    } else {
+      text += fmt::format("  this build: {}\n  other build: {}\n", end_of(here.output), end_of(there));
     }
-    if (here.output.token != "-") text += fmt::format("  lsecheck repro {}\n", here.output.token);
+    text += repro_line(here);
     if (differing_cases_ <= options_.show) shown_ += "\n" + text;
   }
 
@@ -127,19 +135,42 @@ class Difference {
       text +=
           fmt::format("\n{} more cases differ: --show and --list FILE tell them\n", differing_cases_ - options_.show);
     }
-    return text + (text.empty() ? "" : "\n") + table.str() +
-           (any() ? "\nDIFFERENT. The errors are the largest among the elements that differ.\n"
-                  : "\nEQUAL: the same cases gave the same output bits.\n");
+    if (alike_ > 0) {
+      text += fmt::format("\n{} cases gave no output, in both builds alike; the first:\n{}", alike_, first_alike_);
+    }
+    return text + (text.empty() ? "" : "\n") + table.str() + "\n" + verdict() + "\n";
   }
 
  private:
+  std::string verdict() const {
+    if (any()) return "DIFFERENT. The errors are the largest among the elements that differ.";
+    if (alike_ == 0) return "EQUAL: the same cases gave the same output bits.";
+    return fmt::format("EQUAL: the same cases gave the same output bits; {} of them gave none, in both builds alike.",
+                       alike_);
+  }
+
   static std::string end_of(const CaseOutput& output) {
     return output.fault.empty() ? fmt::format("{} output elements", output.out_bits.size()) : output.fault;
   }
 
-  // Both outputs have the same size.
+  static std::string heading(const OutputCases::Case& here) {
+    return fmt::format("{}: case {}, {}\n", name_of(here.spec.kernel), here.output.case_index,
+                       describe_spec(here.spec));
+  }
+
+  // A case of a file is at hand.
+  static std::string repro_line(const OutputCases::Case& here) {
+    return here.output.token == "-" ? "" : fmt::format("  lsecheck repro {}\n", here.output.token);
+  }
+
+  // No difference, but nothing was compared either.
+  void add_alike(const OutputCases::Case& here) {
+    if (++alike_ == 1) first_alike_ = heading(here) + "  " + end_of(here.output) + "\n" + repro_line(here);
+  }
+
+  // Both outputs have the same size, and some elements.
   std::string elements_text(const OutputCases::Case& here, const CaseOutput& there, KernelDiff& kernel) {
-    const CaseTensors& tensors = here.tensors;
+    const CaseTensors tensors = cases_.tensors(here.output.case_index);
     const KernelVariant variant = variant_of(tensors.spec);
     const CaseGrades mine = grade_output(tensors, variant, here.output.out_bits, *reference_);
     const CaseGrades theirs = grade_output(tensors, variant, there.out_bits, *reference_);
@@ -164,9 +195,12 @@ class Difference {
   }
 
   const DiffOptions& options_;
+  const OutputCases& cases_;
   std::unique_ptr<Reference> reference_ = make_certified_reference();
   std::map<std::string, KernelDiff> kernels_;
   std::uint64_t differing_cases_ = 0;
+  std::uint64_t alike_ = 0;  // cases that have the same fault in both builds
+  std::string first_alike_;
   std::string shown_;
   std::string list_;
 };
@@ -204,7 +238,7 @@ CaseOutput next_output(const DiffOptions& options, OtherBuild& other, const Outp
                                        options.against, here.output.case_index, other.exit_code(), options.against,
                                        options.cases.kernel, options.cases.seed, options.cases.cases));
   }
-  const auto output = parse_output(*line, here.tensors.spec.out);
+  const auto output = parse_output(*line, here.spec.out);
   if (!output || output->case_index != here.output.case_index || output->token != here.output.token) {
     end_with(kUsage, fmt::format("--against {}: another case than {} here as case {}; the two builds do not draw the "
                                  "same cases",
@@ -214,11 +248,11 @@ CaseOutput next_output(const DiffOptions& options, OtherBuild& other, const Outp
 }
 
 void diff(const DiffOptions& options) {
-  const OutputCases cases(options.cases);
+  OutputCases cases(options.cases);
   if (!options.list.empty()) write_file_atomically(options.list, "");  // unwritable is found out first
   OtherBuild other(options.against, arguments_for(options.cases));
   check_header(options, other, cases);
-  Difference difference(options);
+  Difference difference(options, cases);
   ProgressLine progress;
   for (std::uint64_t begin = 0; begin < cases.count(); begin += kOutputBatch) {
     for (const OutputCases::Case& here : cases.run(begin, std::min(begin + kOutputBatch, cases.count()))) {

@@ -1,5 +1,6 @@
 // Runs that are killed, or whose disk fails under them.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,9 +32,9 @@ void kill_and_resume(const ShellTestDirectory& directory, const std::string& opt
   for (int attempt = 0; attempt < 60; ++attempt) {
     // 30 ms to 0.4 s, in no order.
     const int milliseconds = 30 + attempt * 137 % 370;
-    const Outcome outcome =
-        directory.run("timeout -s KILL 0." + std::string(milliseconds < 100 ? "0" : "") + std::to_string(milliseconds) +
-                      " \"$LSECHECK\" run --cases 256 --db r.db" + options + resume + " --json r.json >/dev/null");
+    const Outcome outcome = directory.run(
+        fmt::format("timeout -s KILL 0.{:03} \"$LSECHECK\" run --cases 256 --db r.db{}{} --json r.json >/dev/null",
+                    milliseconds, options, resume));
     if (outcome.exit_code == 0) break;
     if (outcome.exit_code == 2) {  // killed before the store was one: the message says what to do
       EXPECT_THAT(outcome.err, HasSubstr("delete it and run again"));
@@ -67,9 +68,8 @@ TEST_F(Fault, KilledAtAnyMomentANightLosesNothing) {
   for (int attempt = 0; attempt < 40; ++attempt) {
     const bool resume = fs::exists(directory_.cwd() / "n/run.db");
     const int tenths = 4 + 3 * attempt;
-    const std::string seconds = std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
-    outcome = directory_.run("timeout -s KILL " + seconds + " \"$LSECHECK\" " + night + "n" +
-                             (resume ? " --resume" : "") + " >/dev/null");
+    outcome = directory_.run(fmt::format("timeout -s KILL {}.{} \"$LSECHECK\" {}n{} >/dev/null", tenths / 10,
+                                         tenths % 10, night, resume ? " --resume" : ""));
     if (outcome.exit_code == 2) {  // killed before the store was one: the message says what to do
       fs::remove(directory_.cwd() / "n/run.db");
       continue;
@@ -80,6 +80,26 @@ TEST_F(Fault, KilledAtAnyMomentANightLosesNothing) {
   EXPECT_GT(killed, 0);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(directory_.run("cmp whole/results.json n/results.json").exit_code, 0);
+}
+
+// Ctrl-C keeps what was found. Gone on with, in other processes or in none, it is the uninterrupted hunt.
+TEST_F(Fault, AnInterruptedHuntGoesOn) {
+  const std::string hunt = "hunt --kernel mha_splitk_reduce --partitions 2 --regime narrow --jobs 2 --evaluations ";
+  for (const std::string stopped : {"", " --no-isolate"}) {
+    const std::string other = stopped.empty() ? " --no-isolate" : "";
+    // A terminal tells every process of the command.
+    const Outcome outcome = directory_.run(fmt::format(
+        "rm -rf a b; setsid \"$LSECHECK\" {}4000000 --into a{} & hunt=$!; sleep 0.6; kill -s INT -- -$hunt; wait $hunt",
+        hunt, stopped));
+    EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
+    EXPECT_EQ(outcome.err, "lsecheck: interrupted; what was found is in a, go on with --resume\n");
+    EXPECT_THAT(outcome.out, MatchesRegex(".*\nmha_splitk_reduce +log2 +narrow +2 +[0-9]+ +[0-9.-]+\n"));
+    const Outcome resumed = directory_.run(fmt::format(
+        "n=$(sed -n 's/.*exponent=log2 .*islands=//p' a/*.txt); n=$(((n + 1) * 4096)); "
+        "lsecheck {0}$n --into a --resume{1} >/dev/null && lsecheck {0}$n --into b >/dev/null && diff -r a b",
+        hunt, other));
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.out << resumed.err;
+  }
 }
 
 // The workers of a killed run end with it.

@@ -14,12 +14,17 @@
 #include "cli/exit_codes.h"
 #include "cli/progress_line.h"
 #include "cli/quantities.h"
+#include "cli/run_options.h"
 #include "fuzz/hunt.h"
+#include "fuzz/night_hunt.h"
 #include "fuzz/worst_file.h"
 #include "fuzz/worst_replay.h"
 #include "properties/case_draw.h"
 #include "properties/case_file.h"
+#include "properties/kernel_death.h"
+#include "properties/runner.h"
 #include "reference/certified_reference.h"
+#include "reports/run_summary.h"
 
 namespace lsecheck::cli {
 namespace {
@@ -39,6 +44,7 @@ struct HuntCommandOptions {
   std::string failures = "lsecheck-results";
   bool resume = false;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+  IsolationOptions isolation;
 };
 
 // Set by Ctrl-C: what was found so far is kept. A second Ctrl-C ends the program at once.
@@ -75,6 +81,7 @@ class Hunter {
     hunt_options_.islands = (options.evaluations + kIslandEvaluations - 1) / kIslandEvaluations;
     hunt_options_.keep = options.keep;
     hunt_options_.jobs = options.jobs;
+    hunt_options_.isolation = isolation_of(options.isolation);
     std::filesystem::create_directories(options.into);
   }
 
@@ -87,14 +94,18 @@ class Hunter {
     if (std::filesystem::exists(path)) file = load_worst_file(path);
     for (const HuntTarget& target : targets) check_resumable(path, file, target);
     file.generator_version = kGeneratorVersion;
+    deaths_ = 0;
     replay_known(file);
     for (const HuntTarget& target : targets) {
-      if (interrupted) break;
+      if (interrupted || deaths_ >= kDeathsUntilGivenUp) break;
       hunt_one(path, file, target);
+    }
+    if (deaths_ >= kDeathsUntilGivenUp) {
+      fmt::print("{}: {}\n", name_of(first.kernel), kernel_given_up(kDeathsUntilGivenUp));
     }
   }
 
-  bool failed() const { return failures_ > 0; }
+  bool failed() const { return failed_; }
 
  private:
   void check_resumable(const std::string& path, WorstFile& file, const HuntTarget& target) const {
@@ -110,20 +121,37 @@ class Hunter {
     }
   }
 
+  std::vector<std::optional<WorstReplay>> replays_of(const std::vector<WorstCase>& cases) const {
+    if (hunt_options_.isolation) return replay_isolated(cases, *hunt_options_.isolation, options_.jobs);
+    const std::unique_ptr<Reference> reference = make_certified_reference();
+    std::vector<std::optional<WorstReplay>> replays;
+    replays.reserve(cases.size());
+    for (const WorstCase& worst : cases) replays.push_back(replay(worst, *reference));
+    return replays;
+  }
+
   // The values of what is known are those of the kernels as they are now.
   void replay_known(WorstFile& file) {
-    const std::unique_ptr<Reference> reference = make_certified_reference();
+    std::vector<WorstCase> known;
+    for (const HuntRecord& record : file.records) known.insert(known.end(), record.cases.begin(), record.cases.end());
+    const std::vector<std::optional<WorstReplay>> replays = replays_of(known);
+    auto replayed = replays.begin();
     for (HuntRecord& record : file.records) {
-      std::vector<WorstCase> known;
-      known.swap(record.cases);
-      const std::size_t keep = std::max(known.size(), options_.keep);
-      for (WorstCase& worst : known) {
-        const std::optional<WorstReplay> replayed = replay(worst, *reference);
-        if (replayed && replayed->failure) report({replayed->tensors, *replayed->failure});
-        if (replayed && replayed->value >= 0) worst.value = replayed->value;
+      std::vector<WorstCase> cases;
+      cases.swap(record.cases);
+      const std::size_t keep = std::max(cases.size(), options_.keep);
+      for (WorstCase& worst : cases) {
+        take_replay(*replayed++, worst);
         record.add(std::move(worst), keep);
       }
     }
+  }
+
+  void take_replay(const std::optional<WorstReplay>& replayed, WorstCase& worst) {
+    if (!replayed) return;
+    if (replayed->failure) report({launched_tensors(worst).value(), *replayed->failure});
+    if (replayed->died) ++deaths_;
+    if (replayed->value >= 0) worst.value = replayed->value;
   }
 
   void hunt_one(const std::string& path, WorstFile& file, const HuntTarget& target) {
@@ -140,6 +168,7 @@ class Hunter {
     save_worst_file(path, file);
     line_.end();
     if (outcome.outside) report(*outcome.outside);
+    if (!outcome.death.empty()) report_death(record, outcome.death);
     const std::string worst = record.cases.empty() ? "-" : fmt::format("{:.4g}", record.cases.front().value);
     fmt::print("{:<36}{:<9}{:<11}{:>5}{:>14}{:>12}\n", name_of(target.kernel), name_of(target.exponent),
                name_of(target.regime), target.num_partitions, record.islands * kIslandEvaluations, worst);
@@ -147,17 +176,33 @@ class Hunter {
   }
 
   void report(const OutsideBound& outside) {
+    failed_ = true;
     std::filesystem::create_directories(options_.failures);
-    const std::string path = fmt::format("{}/hunt-{}.safetensors", options_.failures, failures_++);
+    const std::string path = fmt::format("{}/hunt-{}.safetensors", options_.failures, case_files_++);
     save_case(path, {outside.tensors, "accuracy", "", kGeneratorVersion});
     line_.end();
     fmt::print("FAILS {}: {}\n  lsecheck repro {}\n", name_of(outside.tensors.spec.kernel), outside.message, path);
   }
 
+  // The rows that the process was at are lost with it. The hunt comes to them again, up to the restart that died.
+  void report_death(const HuntRecord& record, const std::string& death) {
+    failed_ = true;
+    ++deaths_;
+    const HuntTarget& target = record.target;
+    const std::uint64_t evaluations = (record.islands + 1) * kIslandEvaluations;
+    fmt::print(
+        "FAILS {}: while {} was hunted {}; the token is of a case of that shape, the line below it hunts into "
+        "the same death\n  lsecheck repro {}\n  {} --jobs 1 --no-isolate\n",
+        name_of(target.kernel), describe_target(target), death, shape_token(target),
+        hunt_line(key_of(target), name_of(target.metric), evaluations, record.seed));
+  }
+
   const HuntCommandOptions& options_;
   HuntOptions hunt_options_;
   ProgressLine line_;
-  std::size_t failures_ = 0;
+  bool failed_ = false;
+  std::size_t case_files_ = 0;
+  unsigned deaths_ = 0;  // of processes that ran the kernel at hand
 };
 
 void hunt_command(const HuntCommandOptions& options) {
@@ -237,7 +282,10 @@ void add_hunt_command(CLI::App& app) {
   command->add_flag("--resume", options->resume, "go on where the files in --into stopped");
   command->add_option("--jobs", options->jobs, "threads that restarts are spread over; results do not depend on it")
       ->check(CLI::Range(1U, 1024U));
+  add_isolation_options(*command, options->isolation);
   command->footer(
+      "A kernel that brings its process down fails; the hunt of that target ends, and the others go on. --case-timeout "
+      "is for one restart.\n"
       "examples:\n  lsecheck hunt --kernel 'fa4*' --regime dominant --partitions 160\n"
       "  lsecheck hunt --metric bound_use --evaluations 1000000 --seed date");
   command->callback([options] { hunt_command(*options); });

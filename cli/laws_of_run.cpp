@@ -86,6 +86,7 @@ RunResults hold_isolated(const RunConfig& config, const std::vector<DueLaws>& du
 RunResults hold_on_threads(const RunConfig& config, const std::vector<DueLaws>& due) {
   const auto how = config.jobs > 1 ? std::launch::async : std::launch::deferred;
   std::vector<std::future<RunResults>> kernels;
+  kernels.reserve(due.size());
   for (const DueLaws& one : due) kernels.push_back(std::async(how, [&] { return results_of(one, config.seed); }));
   RunResults results;
   for (auto& kernel : kernels) results.merge(kernel.get());

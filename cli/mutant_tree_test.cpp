@@ -21,8 +21,8 @@ TEST(Mutants, EveryPatchAppliesToTheSources) {
   const TemporaryDirectory scratch;
   for (const MutantPatch& patch : mutants_in(LSECHECK_SOURCE_DIR "/properties/mutants")) {
     const std::string log = (scratch / "log").string();
-    const ChildEnd end = run_child({"patch", "--dry-run", "--forward", "--strip=1", "--reject-file=-",
-                                    "--directory=" LSECHECK_SOURCE_DIR, "--input=" + patch.path},
+    const ChildEnd end = run_child({"patch", "--dry-run", "--forward", "--strip=1", "--reject-file=-", "--directory",
+                                    LSECHECK_SOURCE_DIR, "--input", patch.path},
                                    log, std::chrono::seconds(60));
     EXPECT_TRUE(end.clean()) << patch.name << ": " << read_whole_text(log);
   }

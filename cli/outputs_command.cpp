@@ -14,12 +14,12 @@ void print_line(const std::string& line) {
 }
 
 void outputs(const OutputOptions& options) {
-  const OutputCases cases(options);
+  OutputCases cases(options);
   print_line(format_header(cases.header()));
   std::fflush(stdout);  // whoever reads it may not want the rest
   for (std::uint64_t begin = 0; begin < cases.count(); begin += kOutputBatch) {
     for (const OutputCases::Case& one : cases.run(begin, std::min(begin + kOutputBatch, cases.count()))) {
-      print_line(format_output(one.output, one.tensors.spec.out));
+      print_line(format_output(one.output, one.spec.out));
     }
   }
   print_line(format_end(cases.count()));
@@ -35,7 +35,8 @@ void add_outputs_command(CLI::App& app) {
       "The first line names the format and the build: lsecheck-outputs 1 generator=... version=... commit=... "
       "kernels=...; then 'CASE TOKEN VARIANT BITS' for each case, the bits of every output element in hexadecimal, 4 "
       "or "
-      "8 digits each, or '! FAULT' in their place; the last line is 'end CASES'.");
+      "8 digits each, or '! FAULT' in their place ('! crashed: Segmentation fault'); the "
+      "last line is 'end CASES'.");
   command->callback([options] { outputs(*options); });
 }
 

@@ -142,6 +142,13 @@ void add_plugin_option(CLI::App& command, std::string& file) {
   });
 }
 
+void add_isolation_options(CLI::App& command, IsolationOptions& options) {
+  command.add_flag("--isolate,!--no-isolate", options.isolate,
+                   "run each kernel in processes of its own, so that one that crashes, hangs or eats memory fails and "
+                   "the rest of the run completes (default on the cpu); --no-isolate: on threads, for a debugger");
+  add_case_timeout_option(command, options.case_timeout);
+}
+
 void add_case_timeout_option(CLI::App& command, std::string& text) {
   command.add_option("--case-timeout", text, "how long a case may take before the process of its kernel is killed")
       ->type_name("T")
@@ -155,6 +162,11 @@ WorkerLimits worker_limits(const std::string& case_timeout, std::uint64_t memory
   // What the limit counts is address space, of which the executor's threads reserve more than they use.
   constexpr std::uint64_t kReserved = std::uint64_t{1} << 30;
   return {time, memory + kReserved};
+}
+
+std::optional<WorkerLimits> isolation_of(const IsolationOptions& options, std::uint64_t memory) {
+  const WorkerLimits limits = worker_limits(options.case_timeout, memory);
+  return options.isolate ? std::optional(limits) : std::nullopt;
 }
 
 void add_case_run_options(CLI::App& command, CaseRunOptions& options) {
@@ -200,10 +212,7 @@ void add_case_run_options(CLI::App& command, CaseRunOptions& options) {
                   "refuse cases that need more; the process of a kernel may take this and 1G")
       ->type_name("SIZE")
       ->capture_default_str();
-  command.add_flag("--isolate,!--no-isolate", options.isolate,
-                   "run each kernel in processes of its own, so that one that crashes, hangs or eats memory fails and "
-                   "the rest of the run completes (default on the cpu); --no-isolate: on threads, for a debugger");
-  add_case_timeout_option(command, options.case_timeout);
+  add_isolation_options(command, options.isolation);
 }
 
 PreparedRun prepare_run(CaseRunOptions options, const std::string& failure_directory) {
@@ -222,9 +231,7 @@ PreparedRun prepare_run(CaseRunOptions options, const std::string& failure_direc
   prepared.memory_limit =
       required(parse_bytes(options.memory), "--memory", options.memory, "a size such as 512M or 4G");
   check_memory(config, prepared.memory_limit);
-  if (options.isolate && options.backend == "cpu") {
-    config.isolation = worker_limits(options.case_timeout, prepared.memory_limit);
-  }
+  if (options.backend == "cpu") config.isolation = isolation_of(options.isolation, prepared.memory_limit);
   if (options.seed == "date") fmt::print(stderr, "lsecheck: --seed date is {}\n", config.seed);
   const ShardChoice choice = choose_shard(options.shard, environment_variable);
   config.shard = choice.shard;

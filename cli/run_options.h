@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -10,6 +11,12 @@
 
 // What every command that runs cases lets its user choose, and what follows from it.
 namespace lsecheck::cli {
+
+// Kernels in processes of their own, of the cpu backend.
+struct IsolationOptions {
+  bool isolate = true;
+  std::string case_timeout = "120s";
+};
 
 struct CaseRunOptions {
   std::string kernel = "*";
@@ -27,8 +34,7 @@ struct CaseRunOptions {
   std::string reference = "certified";
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   std::string memory = "4G";
-  bool isolate = true;  // of the cpu backend
-  std::string case_timeout = "120s";
+  IsolationOptions isolation;
   std::string plugin;  // a shared object that is loaded already; empty: none
 };
 
@@ -38,11 +44,17 @@ void add_case_run_options(CLI::App& command, CaseRunOptions& options);
 // --plugin, for a command that has options of the kernel, the backend and the executor already.
 void add_plugin_option(CLI::App& command, std::string& file);
 
+// --no-isolate and --case-timeout, of a command that runs many cases.
+void add_isolation_options(CLI::App& command, IsolationOptions& options);
 // --case-timeout: how long a case may take in a process of its own.
 void add_case_timeout_option(CLI::App& command, std::string& text);
+// What a case may take where a command has no --memory: the default of those that have it.
+inline constexpr std::uint64_t kUsualMemory = std::uint64_t{4} << 30;
 // What such a process may take, where a case may take so much memory. Throws CLI::ValidationError for a time that is
 // none.
-WorkerLimits worker_limits(const std::string& case_timeout, std::uint64_t memory);
+WorkerLimits worker_limits(const std::string& case_timeout, std::uint64_t memory = kUsualMemory);
+// nullopt: --no-isolate. Throws like worker_limits().
+std::optional<WorkerLimits> isolation_of(const IsolationOptions& options, std::uint64_t memory = kUsualMemory);
 
 // What a profile covers, for --help.
 inline constexpr const char* kProfileHelp =

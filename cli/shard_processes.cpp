@@ -67,8 +67,10 @@ std::string shard_folder(const std::string& out, unsigned index) {
 
 std::vector<ChildEnd> run_shard_processes(const ShardProcesses& processes) {
   std::vector<pid_t> children;
+  children.reserve(processes.count);
   for (unsigned i = 0; i < processes.count; ++i) children.push_back(start(processes, i));
   std::vector<ChildEnd> ends;
+  ends.reserve(children.size());
   for (const pid_t child : children) ends.push_back(wait_for_child(child, std::nullopt));
   return ends;
 }

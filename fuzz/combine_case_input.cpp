@@ -163,10 +163,10 @@ std::optional<DecodedCase> decode_combine_case(FuzzInput input) {
 std::vector<std::vector<std::uint8_t>> combine_case_seeds() {
   std::vector<std::vector<std::uint8_t>> seeds;
   for (std::uint8_t kernel = 0; kernel < kKernelCount; ++kernel) {
-    for (std::uint8_t types = 0; types < kTypePairs.size(); ++types) {
+    for (std::size_t types = 0; types < kTypePairs.size(); ++types) {
       std::vector<std::uint8_t> seed(kHeaderBytes, 0);
       seed[kKernel] = kernel;
-      seed[kTypes] = types;
+      seed[kTypes] = static_cast<std::uint8_t>(types);
       seed[kArch] = 1;
       const auto layout = combine_case_layout(seed);
       if (!layout) continue;

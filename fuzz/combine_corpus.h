@@ -15,7 +15,7 @@ std::vector<std::string> corpus_inputs(const std::string& folder);
 
 // Each input is the case that it decodes to (combine_case_input.h), held to all of `laws`. Inputs of other kernels, and
 // those whose choices no kernel of this build goes with, are not applicable. The case of one that fails goes to
-// `failure_directory`.
+// `failure_directory`, made small.
 ReplaySource corpus_source(const std::vector<KernelId>& kernels, const std::vector<const Law*>& laws,
                            const std::string& failure_directory);
 

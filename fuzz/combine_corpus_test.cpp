@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <stdexcept>
 
 #include "fuzz/combine_case_input.h"
@@ -37,7 +39,8 @@ class CombineCorpusTest : public testing::Test {
     write_file_atomically((inputs_ / name).string(), bytes);
   }
   std::vector<std::string> inputs() const { return corpus_inputs((inputs_ / ".").parent_path().string()); }
-  ReplaySource source(const std::string& law_glob = "*", std::vector<KernelId> kernels = kernels_matching("*")) const {
+  ReplaySource source(const std::string& law_glob = "*",
+                      const std::vector<KernelId>& kernels = kernels_matching("*")) const {
     return corpus_source(kernels, matching_laws(law_glob), failures());
   }
   std::string failures() const { return (kept_ / "failures").string(); }
@@ -89,27 +92,132 @@ TEST_F(CombineCorpusTest, AFolderWithoutInputsIsRefused) {
   EXPECT_THROW(corpus_inputs((empty / "nowhere").string()), std::invalid_argument);
 }
 
-// A failure names the law and leaves a case file that fails the same law.
-TEST_F(CombineCorpusTest, AFailureLeavesACaseFileThatReplays) {
-  const BrokenKernel broken(*registered_kernel(kBroken),
-                            [](const CombineShape&) { throw std::runtime_error("planted"); });
-  const KernelInPlace in_place(broken);
-  std::size_t failing = 0;
-  for (const Replay& replay : replayed(source("accuracy"))) {
-    if (replay.kernel != name_of(kBroken)) {
-      EXPECT_EQ(replay.outcome, "holds") << replay.kernel;
-      continue;
+// The broken kernel's inputs alone, with many partitions, 3 rows and 3 heads. Values are 0 where the seed has none.
+class BrokenCorpusTest : public CombineCorpusTest {
+ protected:
+  BrokenCorpusTest() {
+    for (const std::string& path : inputs()) {
+      std::string bytes = read_whole_text(path);
+      std::filesystem::remove(path);
+      if (fuzz::decode_combine_case({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()})
+              ->tensors.spec.kernel != kBroken) {
+        continue;
+      }
+      bytes[5] = 29;
+      bytes[6] = bytes[7] = 2;
+      write("input-" + std::to_string(count_++), bytes);
     }
-    ++failing;
-    EXPECT_EQ(replay.outcome, "fails");
-    EXPECT_EQ(replay.law, "accuracy");
-    EXPECT_THAT(replay.message, HasSubstr("planted"));
-    const auto reference = make_reference(ReferenceKind::certified);
-    const Replay again = replay_case_files({replay.case_file}, old_failures(1 << 28), *reference).front();
-    EXPECT_EQ(again, (Replay{replay.case_file, kOldFailure, replay.kernel, "accuracy", "fails", replay.case_file,
-                             replay.message}));
   }
-  EXPECT_EQ(failing, 5u);
+
+  std::vector<Replay> replayed_broken(const std::function<void(const CombineShape&)>& misdeed, bool isolated,
+                                      unsigned jobs = 1) const {
+    const BrokenKernel broken(*registered_kernel(kBroken), misdeed);
+    const KernelInPlace in_place(broken);
+    return replayed(source("accuracy"), isolated ? std::optional(WorkerLimits{}) : std::nullopt, jobs);
+  }
+  void keep_first_input_alone() {
+    for (const std::string& path : inputs()) {
+      if (path != inputs().front()) std::filesystem::remove(path);
+    }
+  }
+
+  std::size_t count_ = 0;
+};
+
+CaseTensors case_of(const Replay& replay) {
+  return load_case(replay.case_file, 1 << 28).tensors;
+}
+
+Replay replayed_again(const Replay& replay) {
+  const auto reference = make_reference(ReferenceKind::certified);
+  return replay_case_files({replay.case_file}, old_failures(1 << 28), *reference).front();
+}
+
+// A failure names the input and the law, and leaves a case file that fails the same law: of the first four of a kernel
+// made small.
+TEST_F(BrokenCorpusTest, FailuresAreMadeSmall) {
+  const auto misdeed = [](const CombineShape& shape) {
+    if (shape.num_partitions > 2) throw std::runtime_error("planted");
+  };
+  const std::vector<Replay> replays = replayed_broken(misdeed, false);
+  ASSERT_EQ(replays.size(), 5u) << "one of each pair of types";
+  const BrokenKernel broken(*registered_kernel(kBroken), misdeed);
+  const KernelInPlace in_place(broken);
+  for (std::size_t i = 0; i < replays.size(); ++i) {
+    const Replay& replay = replays[i];
+    EXPECT_EQ(replay.file, inputs()[i]);
+    EXPECT_EQ(replay.kernel, name_of(kBroken));
+    EXPECT_EQ(replay.law, "accuracy");
+    EXPECT_EQ(replay.outcome, "fails");
+    EXPECT_EQ(replay.case_file, failures() + "/corpus-input-" + std::to_string(i) + ".safetensors");
+    const CaseSpec spec = case_of(replay).spec;
+    EXPECT_EQ(spec.num_partitions, i < 4 ? 3 : 30);
+    EXPECT_EQ(spec.rows_heads(), i < 4 ? 1u : 9u);
+    const Replay again = replayed_again(replay);
+    EXPECT_EQ(again.outcome, "fails");
+    EXPECT_THAT(again.message, HasSubstr("planted"));
+    EXPECT_EQ(replay.message, again.message + (i < 4 ? "\nmade small: " + describe_spec(spec)
+                                                     : "\nnot made smaller: 4 other failures of this kernel were"));
+  }
+  EXPECT_EQ(replayed_broken(misdeed, true, 1), replays);
+  EXPECT_EQ(replayed_broken(misdeed, true, 3), replays);
+}
+
+// The first look and the second fail, no launch behind them does.
+TEST_F(BrokenCorpusTest, WhatFailsAsAWholeAloneStaysAsItIs) {
+  keep_first_input_alone();
+  int launches = 0;
+  const Replay replay = replayed_broken(
+                            [&](const CombineShape&) {
+                              if (++launches <= 2) throw std::runtime_error("planted");
+                            },
+                            false)
+                            .front();
+  EXPECT_GT(launches, 10);
+  EXPECT_THAT(replay.message, testing::EndsWith("planted\nnot made smaller: no smaller case fails like it"));
+  EXPECT_EQ(case_of(replay).spec.num_partitions, 30);
+  EXPECT_EQ(case_of(replay).spec.rows_heads(), 9u);
+}
+
+TEST_F(BrokenCorpusTest, WhatHoldsAtASecondLookSaysSo) {
+  keep_first_input_alone();
+  int launches = 0;
+  const Replay replay = replayed_broken(
+                            [&](const CombineShape&) {
+                              if (++launches == 1) throw std::runtime_error("planted");
+                            },
+                            false)
+                            .front();
+  EXPECT_EQ(replay.outcome, "fails");
+  EXPECT_THAT(replay.message, testing::EndsWith("planted\nnot made smaller: at a second look the law holds"));
+  EXPECT_EQ(case_of(replay).spec.num_partitions, 30);
+}
+
+TEST_F(BrokenCorpusTest, ACrashIsMadeSmall) {
+  keep_first_input_alone();
+  const Replay replay = replayed_broken(
+                            [](const CombineShape& shape) {
+                              if (shape.num_partitions > 16) std::abort();
+                            },
+                            true)
+                            .front();
+  const CaseSpec spec = case_of(replay).spec;
+  EXPECT_EQ(spec.num_partitions, 17);
+  EXPECT_EQ(spec.rows_heads(), 1u);
+  EXPECT_EQ(replay.message, "the process that ran the kernel crashed: Aborted\nmade small: " + describe_spec(spec));
+}
+
+TEST_F(BrokenCorpusTest, ShrinkingThatCrashesLeavesTheInputAsItIs) {
+  keep_first_input_alone();
+  const Replay replay = replayed_broken(
+                            [](const CombineShape& shape) {
+                              if (shape.num_partitions == 1) std::abort();
+                              throw std::runtime_error("planted");
+                            },
+                            true)
+                            .front();
+  EXPECT_THAT(replay.message, testing::EndsWith("planted\nnot made smaller: a smaller case crashed: Aborted"));
+  EXPECT_EQ(case_of(replay).spec.num_partitions, 30);
 }
 
 // A kernel that brings down three processes is given up; the other kernels' inputs are all looked at, whatever the
@@ -125,7 +233,8 @@ TEST_F(CombineCorpusTest, AKernelThatCrashesIsGivenUp) {
     if (replay.outcome == "holds") continue;
     if (replay.outcome == "fails") {
       ++died;
-      EXPECT_EQ(replay.message, "the process that ran the kernel crashed: Aborted");
+      EXPECT_THAT(replay.message,
+                  testing::StartsWith("the process that ran the kernel crashed: Aborted\nmade small: P="));
       EXPECT_EQ(replay.law, "accuracy");
       EXPECT_TRUE(std::filesystem::exists(replay.case_file));
     } else {

@@ -7,8 +7,6 @@
 
 #include "fuzz/file_failure.h"
 #include "fuzz/worst_file.h"
-#include "properties/kernel_death.h"
-#include "properties/runner.h"
 #include "reference/certified_reference.h"
 
 namespace lsecheck {
@@ -19,9 +17,9 @@ constexpr std::uint64_t kReportedPerKernel = 4;
 
 }  // namespace
 
-void add_worst_failure(RunResults& results, const WorstReplay& replayed, std::size_t number,
+void add_worst_failure(RunResults& results, const WorstCase& worst, const std::string& failure, std::size_t number,
                        const std::string& directory) {
-  add_file_failure(results, replayed.tensors, "a known worst case", *replayed.failure,
+  add_file_failure(results, launched_tensors(worst).value(), "a known worst case", failure,
                    fmt::format("{}/worst-{}.safetensors", directory, number));
 }
 
@@ -51,7 +49,7 @@ WorstReplays replay_each(std::span<const WorstCase> cases, std::span<const std::
     all.not_in_this_build += replayed ? 0 : 1;
     if (!replayed || !replayed->failure) continue;
     ++failed[kernel];
-    add_worst_failure(all.results, *replayed, i, directory);
+    add_worst_failure(all.results, cases[i], *replayed->failure, i, directory);
   }
   return all;
 }
@@ -64,11 +62,6 @@ std::vector<std::size_t> of_kernels(std::span<const WorstCase> cases, std::span<
   return chosen;
 }
 
-// What a worker says of a case: how it went, then the failure.
-constexpr char kNotInThisBuild = 'n';
-constexpr char kHolds = 'h';
-constexpr char kFails = 'f';
-
 }  // namespace
 
 WorstReplays replay_worst_cases(std::span<const WorstCase> cases, std::span<const KernelId> kernels,
@@ -80,29 +73,14 @@ WorstReplays replay_worst_cases(std::span<const WorstCase> cases, std::span<cons
 
 WorstReplays replay_worst_cases_isolated(std::span<const WorstCase> cases, std::span<const KernelId> kernels,
                                          const std::string& directory, const WorkerLimits& limits, unsigned jobs) {
-  const std::unique_ptr<Reference> reference = make_certified_reference();
-  const auto serve = [&](std::string_view request, const WorkerPool::Mark&) {
-    const auto replayed = replay(cases[std::stoull(std::string(request))], *reference);
-    if (!replayed) return std::string(1, kNotInThisBuild);
-    return replayed->failure ? kFails + *replayed->failure : std::string(1, kHolds);
-  };
   const std::vector<std::size_t> chosen = of_kernels(cases, kernels);
-  std::vector<WorkerTask> tasks;
-  for (const std::size_t i : chosen) {
-    tasks.push_back({static_cast<std::size_t>(cases[i].target.kernel), std::to_string(i)});
-  }
-  const std::vector<WorkerAnswer> answers = WorkerPool(serve, jobs, limits).run(tasks, kDeathsUntilGivenUp);
-  std::map<std::size_t, std::size_t> answer_of;
-  for (std::size_t t = 0; t < chosen.size(); ++t) answer_of[chosen[t]] = t;
-  return replay_each(cases, chosen, directory, [&](std::size_t i) -> std::optional<WorstReplay> {
-    const WorkerAnswer& answer = answers[answer_of[i]];
-    const bool died = !answer.death.empty();
-    if (!died && (answer.reply.empty() || answer.reply.front() == kNotInThisBuild)) return std::nullopt;
-    WorstReplay replayed{launched_tensors(cases[i]).value(), -1, std::nullopt};
-    if (died) replayed.failure = kernel_death(answer);
-    if (!died && answer.reply.front() == kFails) replayed.failure = answer.reply.substr(1);
-    return replayed;
-  });
+  std::vector<WorstCase> of_chosen;
+  of_chosen.reserve(chosen.size());
+  for (const std::size_t i : chosen) of_chosen.push_back(cases[i]);
+  const std::vector<std::optional<WorstReplay>> replays = replay_isolated(of_chosen, limits, jobs);
+  std::map<std::size_t, std::size_t> place_of;
+  for (std::size_t place = 0; place < chosen.size(); ++place) place_of[chosen[place]] = place;
+  return replay_each(cases, chosen, directory, [&](std::size_t i) { return replays[place_of[i]]; });
 }
 
 }  // namespace lsecheck

@@ -25,8 +25,8 @@ struct WorstReplays {
   RunResults results;                   // failures of law accuracy alone, each with a case file in place of a token
 };
 
-// Writes the failing replay's case file, the `number`th, into `directory`, and adds the failure that names it.
-void add_worst_failure(RunResults& results, const WorstReplay& replayed, std::size_t number,
+// Writes the case file of a case that fails so, the `number`th, into `directory`, and adds the failure that names it.
+void add_worst_failure(RunResults& results, const WorstCase& worst, const std::string& failure, std::size_t number,
                        const std::string& directory);
 
 // Replays the cases of these kernels. Case files of what fails go to `directory`, at most four of a kernel: one that

@@ -4,9 +4,12 @@
 #include <exception>
 #include <mutex>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <thread>
 
-#include "properties/case_kernel.h"
+#include "fuzz/island_wire.h"
+#include "properties/kernel_death.h"
 
 namespace lsecheck {
 
@@ -44,29 +47,50 @@ Results search_range(const HuntTarget& target, IslandKind kind, const HuntOption
   return results;
 }
 
-WorstCase worst_of(const HuntTarget& target, const CaseSpec& spec, const IslandFind& find) {
-  WorstCase worst;
-  worst.target = target;
-  worst.variant = variant_of(spec).name;
-  worst.ov_depth = spec.ov_depth;
-  worst.exponent_scale = hunt_exponent_scale(spec);
-  worst.value = find.score;
-  worst.lse = find.lse;
-  worst.mass = find.mass;
-  worst.o = find.o;
-  return worst;
+// The same in the pool's processes, up to the first that dies: `death` tells how.
+Results search_isolated(const HuntTarget& target, WorkerPool& pool, std::uint64_t begin, std::uint64_t end,
+                        const std::atomic<bool>& stop, std::string& death) {
+  for (std::uint64_t i = begin; i < end; ++i) pool.submit({0, std::to_string(i)});
+  Results results(end - begin);
+  for (std::optional<IslandResult>& result : results) {
+    std::optional<WorkerAnswer> answer = pool.next(stop);
+    if (!answer) break;
+    if (answer->death.empty()) {
+      try {
+        result = island_from_wire(target, answer->reply);
+        continue;
+      } catch (const std::invalid_argument&) {
+        answer->death = "sent back damaged results";
+      }
+    }
+    death = kernel_death(*answer);
+    break;
+  }
+  return results;
 }
 
 }  // namespace
 
 HuntOutcome hunt(HuntRecord& record, IslandKind kind, const HuntOptions& options, const std::atomic<bool>& stop,
                  const std::function<void()>& chunk_done) {
-  const std::optional<CaseSpec> spec = hunt_spec(record.target);
-  if (!spec) throw std::invalid_argument("the kernel cannot be launched like this");
+  const HuntTarget& target = record.target;
+  if (!hunt_spec(target)) throw std::invalid_argument("the kernel cannot be launched like this");
+  // Ends with the hunt, and with it whatever its processes are still at. They heed no `stop` of their own.
+  std::optional<WorkerPool> pool;
+  if (options.isolation) {
+    const auto serve = [&](std::string_view request, const WorkerPool::Mark&) {
+      const std::atomic<bool> never{false};
+      const std::uint64_t island = std::stoull(std::string(request));
+      return island_to_wire(target, run_island(target, kind, options.seed, island, never).value());
+    };
+    pool.emplace(serve, options.jobs, *options.isolation);
+  }
   HuntOutcome outcome;
   while (record.islands < options.islands && !stop) {
     const std::uint64_t end = std::min(record.islands + kChunk, options.islands);
-    for (const auto& result : search_range(record.target, kind, options, record.islands, end, stop)) {
+    const Results results = pool ? search_isolated(target, *pool, record.islands, end, stop, outcome.death)
+                                 : search_range(target, kind, options, record.islands, end, stop);
+    for (const std::optional<IslandResult>& result : results) {
       if (!result) return outcome;
       ++record.islands;
       ++outcome.islands;
@@ -74,7 +98,7 @@ HuntOutcome hunt(HuntRecord& record, IslandKind kind, const HuntOptions& options
         outcome.outside = result->outside;
         return outcome;
       }
-      if (result->best.score >= 0) record.add(worst_of(record.target, *spec, result->best), options.keep);
+      if (result->best.score >= 0) record.add(worst_of(target, result->best), options.keep);
     }
     chunk_done();
   }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "fuzz/hunt_mutation.h"
+#include "properties/case_kernel.h"
 #include "properties/philox.h"
 
 namespace lsecheck {
@@ -244,6 +245,20 @@ std::optional<IslandResult> draw_only(const CaseSpec& spec, HuntMetric metric, P
 }
 
 }  // namespace
+
+WorstCase worst_of(const HuntTarget& target, const IslandFind& find) {
+  const CaseSpec spec = hunt_spec(target).value();
+  WorstCase worst;
+  worst.target = target;
+  worst.variant = variant_of(spec).name;
+  worst.ov_depth = spec.ov_depth;
+  worst.exponent_scale = hunt_exponent_scale(spec);
+  worst.value = find.score;
+  worst.lse = find.lse;
+  worst.mass = find.mass;
+  worst.o = find.o;
+  return worst;
+}
 
 std::optional<IslandResult> run_island(const HuntTarget& target, IslandKind kind, std::uint64_t seed,
                                        std::uint64_t island, const std::atomic<bool>& stop) {

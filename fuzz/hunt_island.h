@@ -5,6 +5,7 @@
 
 #include "fuzz/hunt_evaluation.h"
 #include "fuzz/hunt_target.h"
+#include "fuzz/worst_case.h"
 
 // One restart of the hunter: a population search of a fixed number of evaluations that depends on nothing but the
 // target, the seed and its own number. So islands run in any order on any number of threads.
@@ -24,6 +25,9 @@ struct IslandResult {
   IslandFind best;
   std::optional<OutsideBound> outside;
 };
+
+// What a record keeps of a find with a score.
+WorstCase worst_of(const HuntTarget& target, const IslandFind& find);
 
 enum class IslandKind : std::uint8_t { search, random };  // random: as many rows as the generator draws them
 

@@ -1,5 +1,7 @@
 #include "fuzz/hunt_target.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +11,8 @@
 #include "properties/case_kernel.h"
 #include "properties/case_limits.h"
 #include "properties/case_rows.h"
+#include "properties/laws.h"
+#include "properties/token.h"
 
 namespace lsecheck {
 
@@ -90,6 +94,15 @@ std::optional<CaseSpec> hunt_spec(const HuntTarget& target) {
     if (!spec_error(spec) && !kernel->refuse(shape_of(spec))) return spec;
   }
   return std::nullopt;
+}
+
+std::string describe_target(const HuntTarget& target) {
+  return fmt::format("{} {}<-{} {} {} P={}", name_of(target.kernel), name_of(target.out), name_of(target.partial),
+                     name_of(target.exponent), name_of(target.regime), target.num_partitions);
+}
+
+std::string shape_token(const HuntTarget& target) {
+  return format_token({static_cast<std::uint8_t>(LawId::accuracy), hunt_spec(target).value()});
 }
 
 std::vector<HuntTarget> hunt_targets(const HuntScope& scope) {

@@ -43,6 +43,12 @@ struct HuntTarget {
 // kernel cannot be launched like this.
 std::optional<CaseSpec> hunt_spec(const HuntTarget& target);
 
+// "fa4_splitk_combine f32<-f32 log2 narrow P=2".
+std::string describe_target(const HuntTarget& target);
+
+// Of a case of the target's shape as the generator draws it, held to accuracy.
+std::string shape_token(const HuntTarget& target);
+
 // What to hunt in; every kernel, exponent form, partition count and regime is a target of its own.
 struct HuntScope {
   std::vector<KernelId> kernels;

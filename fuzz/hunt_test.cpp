@@ -1,12 +1,17 @@
 #include "fuzz/hunt.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <stdexcept>
 
 #include "fuzz/hunt_mutation.h"
 #include "fuzz/worst_replay.h"
+#include "kernels/registry.h"
 #include "properties/case_kernel.h"
+#include "properties/test_broken_kernel.h"
 #include "reference/certified_reference.h"
 
 namespace lsecheck {
@@ -20,6 +25,17 @@ HuntTarget small_target() {
   return target;
 }
 
+const std::atomic<bool> never{false};
+
+HuntOptions isolated(std::uint64_t islands, unsigned jobs) {
+  HuntOptions options;
+  options.islands = islands;
+  options.jobs = jobs;
+  options.keep = 4;
+  options.isolation = WorkerLimits{};
+  return options;
+}
+
 HuntRecord hunted(const HuntTarget& target, IslandKind kind, std::uint64_t islands, unsigned jobs) {
   HuntRecord record;
   record.target = target;
@@ -27,13 +43,13 @@ HuntRecord hunted(const HuntTarget& target, IslandKind kind, std::uint64_t islan
   options.islands = islands;
   options.jobs = jobs;
   options.keep = 4;
-  const std::atomic<bool> never{false};
   EXPECT_EQ(hunt(record, kind, options, never, [] {}).islands, islands);
   return record;
 }
 
 std::vector<std::string> lines_of(const HuntRecord& record) {
   std::vector<std::string> lines;
+  lines.reserve(record.cases.size());
   for (const WorstCase& worst : record.cases) lines.push_back(format_worst_case(worst));
   return lines;
 }
@@ -48,9 +64,70 @@ TEST(Hunt, IsTheSameOnAnyJobsAndAfterAStop) {
   HuntOptions options;
   options.islands = 3;
   options.keep = 4;
-  const std::atomic<bool> never{false};
   EXPECT_EQ(hunt(resumed, IslandKind::search, options, never, [] {}).islands, 2u);
   EXPECT_EQ(lines_of(whole), lines_of(resumed));
+}
+
+TEST(Hunt, IsTheSameInProcessesOfItsOwn) {
+  const HuntRecord whole = hunted(small_target(), IslandKind::search, 3, 1);
+  HuntRecord record;
+  record.target = small_target();
+  const HuntOutcome outcome = hunt(record, IslandKind::search, isolated(3, 2), never, [] {});
+  EXPECT_EQ(outcome.islands, 3u);
+  EXPECT_EQ(outcome.death, "");
+  EXPECT_EQ(lines_of(record), lines_of(whole));
+}
+
+// The third island of the process is the first to launch the kernel for the 257th time; those before are kept.
+TEST(Hunt, ADeathEndsTheHuntBeforeItsIsland) {
+  const HuntRecord before = hunted(small_target(), IslandKind::search, 2, 1);
+  constexpr int kLaunchesOfAnIsland = 128;
+  int launches = 0;
+  const BrokenKernel broken(*find_kernel("mha_splitk_reduce"), [&](const CombineShape&) {
+    if (++launches > 2 * kLaunchesOfAnIsland) std::abort();
+  });
+  const KernelInPlace in_place(broken);
+  HuntRecord record;
+  record.target = small_target();
+  const HuntOutcome outcome = hunt(record, IslandKind::search, isolated(4, 1), never, [] {});
+  EXPECT_EQ(outcome.death, "the process that ran the kernel crashed: Aborted");
+  EXPECT_FALSE(outcome.outside);
+  EXPECT_EQ(record.islands, 2u) << "a resumed hunt tries the island again";
+  EXPECT_EQ(lines_of(record), lines_of(before));
+}
+
+TEST(Hunt, AHangEndsAtItsTime) {
+  const BrokenKernel broken(*find_kernel("mha_splitk_reduce"), [](const CombineShape&) {
+    for (;;) ::pause();
+  });
+  const KernelInPlace in_place(broken);
+  HuntRecord record;
+  record.target = small_target();
+  HuntOptions options = isolated(1, 1);
+  options.isolation->task_time = std::chrono::milliseconds(300);
+  EXPECT_EQ(hunt(record, IslandKind::search, options, never, [] {}).death,
+            "the process that ran the kernel did not end within 0.3 s");
+  EXPECT_EQ(record.islands, 0u);
+}
+
+// Damage that the process survives is what it is without isolation, case and all.
+TEST(Hunt, OutsideTheBoundIsTheSameInProcessesOfItsOwn) {
+  const BrokenKernel broken(*find_kernel("mha_splitk_reduce"),
+                            [](const CombineShape&) { throw std::runtime_error("planted\nin two lines"); });
+  const KernelInPlace in_place(broken);
+  std::vector<HuntOutcome> outcomes;
+  for (const bool isolate : {false, true}) {
+    HuntOptions options = isolated(1, 1);
+    if (!isolate) options.isolation.reset();
+    HuntRecord record;
+    record.target = small_target();
+    outcomes.push_back(hunt(record, IslandKind::search, options, never, [] {}));
+    EXPECT_EQ(record.islands, 1u);
+  }
+  ASSERT_TRUE(outcomes[0].outside && outcomes[1].outside);
+  EXPECT_EQ(outcomes[0].outside->message, outcomes[1].outside->message);
+  EXPECT_EQ(outcomes[0].outside->tensors.spec, outcomes[1].outside->tensors.spec);
+  EXPECT_EQ(outcomes[0].outside->tensors.o_partial, outcomes[1].outside->tensors.o_partial);
 }
 
 TEST(Hunt, StoppedKeepsWhatItHad) {
@@ -58,6 +135,7 @@ TEST(Hunt, StoppedKeepsWhatItHad) {
   record.target = small_target();
   const std::atomic<bool> stop{true};
   EXPECT_EQ(hunt(record, IslandKind::search, {}, stop, [] {}).islands, 0u);
+  EXPECT_EQ(hunt(record, IslandKind::search, isolated(1, 1), stop, [] {}).islands, 0u);
   EXPECT_EQ(record.islands, 0u);
 }
 

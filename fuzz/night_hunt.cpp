@@ -14,15 +14,9 @@
 #include "properties/kernel_death.h"
 #include "properties/results_wire.h"
 #include "properties/runner.h"
-#include "properties/token.h"
 
 namespace lsecheck {
 namespace {
-
-std::string text_of(const HuntTarget& target) {
-  return fmt::format("{} {}<-{} {} {} P={}", name_of(target.kernel), name_of(target.out), name_of(target.partial),
-                     name_of(target.exponent), name_of(target.regime), target.num_partitions);
-}
 
 std::string failure_path(const HuntTarget& target, const std::string& directory) {
   return fmt::format("{}/hunt-{}.{}.{}.{}.{}.P{}.safetensors", directory, name_of(target.kernel), name_of(target.out),
@@ -31,7 +25,7 @@ std::string failure_path(const HuntTarget& target, const std::string& directory)
 
 RunResults hunt_one(const HuntTarget& target, const NightHunt& options, unsigned jobs) {
   HuntRecord record{target, options.seed, 0, {}};
-  const HuntOptions hunt_options{options.seed, options.evaluations / kIslandEvaluations, 1, jobs};
+  const HuntOptions hunt_options{options.seed, options.evaluations / kIslandEvaluations, 1, jobs, std::nullopt};
   const std::atomic<bool> never{false};
   const HuntOutcome outcome = hunt(record, IslandKind::search, hunt_options, never, [] {});
   RunResults results;
@@ -53,12 +47,12 @@ RunResults dead_hunt(const HuntTarget& target, const WorkerAnswer& answer) {
   RunResults results;
   results.hunts[key_of(target)].bound_use = std::numeric_limits<double>::infinity();
   const std::string kernel(name_of(target.kernel));
-  const CaseSpec spec = hunt_spec(target).value();
-  const std::string token = format_token({static_cast<std::uint8_t>(LawId::accuracy), spec});
-  results.failures.push_back({0, kernel, "accuracy", token, token, "", "of the shape hunted: " + describe_spec(spec),
+  const std::string token = shape_token(target);
+  results.failures.push_back({0, kernel, "accuracy", token, token, "",
+                              "of the shape hunted: " + describe_spec(hunt_spec(target).value()),
                               fmt::format("while {} was hunted {}; the token is of a case of that shape, the hunt "
                                           "itself is run again by its line under Hunts",
-                                          text_of(target), kernel_death(answer))});
+                                          describe_target(target), kernel_death(answer))});
   ++results.totals.failures;
   results.laws[{kernel, "accuracy"}] = {1, 0, 1};
   return results;

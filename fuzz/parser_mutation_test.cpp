@@ -82,7 +82,7 @@ TEST(ParserMutation, CaseFilesLoadWholeOrNotAtAll) {
   save_case(path, {expand(spec), "accuracy", format_token({0, spec}), kGeneratorVersion});
   std::ifstream whole(path, std::ios::binary);
   const std::string valid{std::istreambuf_iterator<char>(whole), {}};
-  const std::size_t header_end = valid.find("}}") == std::string::npos ? valid.size() / 4 : valid.rfind("}") + 1;
+  const std::size_t header_end = valid.find("}}") == std::string::npos ? valid.size() / 4 : valid.rfind('}') + 1;
   int loaded = 0;
   for (int i = 0; i < 2'000; ++i) {
     // Most of the file is numbers, where any edit is fine; the edits go where the structure is.

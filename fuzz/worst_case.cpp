@@ -71,6 +71,7 @@ void check(const WorstCase& worst) {
 std::string format_worst_case(const WorstCase& worst) {
   const auto hex = [](const std::vector<float>& values) {
     std::vector<std::string> texts;
+    texts.reserve(values.size());
     for (const float value : values) texts.push_back(fmt::format("{:a}", value));
     return fmt::format("{}", fmt::join(texts, ","));
   };

@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -13,6 +12,7 @@
 #include "fuzz/committed_worst.h"
 #include "fuzz/worst_replay.h"
 #include "kernels/registry.h"
+#include "properties/case_draw.h"
 #include "properties/case_file.h"
 #include "properties/test_broken_kernel.h"
 #include "properties/whole_file.h"
@@ -156,8 +156,7 @@ TEST(WorstFile, ARecordKeepsTheWorstOnceEach) {
 TEST(WorstFile, CommittedCasesAreInsideTheBound) {
   const std::vector<WorstCase> cases = committed_worst_cases();
   ASSERT_FALSE(cases.empty());
-  std::vector<KernelId> kernels;
-  for (int i = 0; i < kKernelCount; ++i) kernels.push_back(static_cast<KernelId>(i));
+  const std::vector<KernelId> kernels = kernels_matching("*");
   const WorstReplays replays = replay_worst_cases(cases, kernels, testing::TempDir());
   EXPECT_EQ(replays.replayed, cases.size());
   EXPECT_EQ(replays.not_in_this_build, 0u);
@@ -177,6 +176,9 @@ TEST(WorstFile, IsolatedReplaysOutliveTheKernel) {
   const WorstReplays sound = replay_worst_cases_isolated(cases, kernels, folder, WorkerLimits{}, 2);
   EXPECT_EQ(sound.replayed, cases.size());
   EXPECT_EQ(sound.results.totals.failures, 0u);
+  const auto reference = make_certified_reference();
+  const auto isolated = replay_isolated(cases, WorkerLimits{}, 2);
+  for (std::size_t i = 0; i < cases.size(); ++i) EXPECT_EQ(isolated[i]->value, replay(cases[i], *reference)->value);
   const BrokenKernel broken(*find_kernel("mha_splitk_reduce"), [](const CombineShape&) { std::abort(); });
   const KernelInPlace in_place(broken);
   const WorstReplays lost = replay_worst_cases_isolated(cases, kernels, folder, WorkerLimits{}, 2);
@@ -185,6 +187,14 @@ TEST(WorstFile, IsolatedReplaysOutliveTheKernel) {
     EXPECT_EQ(failure.kernel, "mha_splitk_reduce");
     EXPECT_EQ(failure.message, "the process that ran the kernel crashed: Aborted");
     EXPECT_EQ(load_case(failure.token, 1 << 20).law, "accuracy");
+  }
+  const auto replays = replay_isolated(cases, WorkerLimits{}, 1);
+  std::size_t died = 0;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const bool of_broken = cases[i].target.kernel == KernelId::mha_splitk_reduce;
+    ASSERT_EQ(replays[i].has_value(), !of_broken || died < 3);
+    died += of_broken && replays[i] ? 1 : 0;
+    EXPECT_EQ(replays[i] && replays[i]->died, of_broken && replays[i]);
   }
 }
 
@@ -202,12 +212,11 @@ TEST(WorstFile, WhatThisBuildCannotLaunchIsPassedOver) {
 
 TEST(WorstFile, AFailureComesWithACaseFileThatReplays) {
   const auto reference = make_certified_reference();
-  std::optional<WorstReplay> replayed = replay(with_masses(), *reference);
+  const std::optional<WorstReplay> replayed = replay(with_masses(), *reference);
   ASSERT_TRUE(replayed);
   EXPECT_FALSE(replayed->failure);
-  replayed->failure = "got 1, due is 2";
   RunResults results;
-  add_worst_failure(results, *replayed, 3, testing::TempDir() + "worst_failures");
+  add_worst_failure(results, with_masses(), "got 1, due is 2", 3, testing::TempDir() + "worst_failures");
   EXPECT_EQ(results.totals.failures, 1u);
   ASSERT_EQ(results.failures.size(), 1u);
   EXPECT_EQ(results.failures[0].message, "got 1, due is 2");
@@ -218,7 +227,7 @@ TEST(WorstFile, AFailureComesWithACaseFileThatReplays) {
   EXPECT_EQ(file.tensors.lse_partial, with_masses().lse);
   EXPECT_EQ(file.tensors.exponent_scale, with_masses().exponent_scale);
   EXPECT_EQ(file.tensors.mass_partial, with_masses().mass);
-  EXPECT_EQ(file.tensors.o_partial, replayed->tensors.o_partial);
+  EXPECT_EQ(file.tensors.o_partial, launched_tensors(with_masses())->o_partial);
 }
 
 }  // namespace

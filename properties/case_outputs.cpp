@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <exception>
+#include <new>
 
 #include "properties/case_kernel.h"
 #include "properties/run_case.h"
@@ -51,6 +52,8 @@ CaseOutput output_of(const CaseTensors& tensors, std::uint64_t case_index, const
     } else {
       output.out_bits = std::move(run.out_bits);
     }
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     output.fault = one_line(error.what());
   }

@@ -35,7 +35,8 @@ struct CaseOutput {
   bool operator==(const CaseOutput&) const = default;
 };
 
-// Runs the case. tensors are as they are launched: bucketed().
+// Runs the case. tensors are as they are launched: bucketed(). An exception of the kernel is its fault; missing memory
+// (std::bad_alloc) passes through.
 CaseOutput output_of(const CaseTensors& tensors, std::uint64_t case_index, const std::string& token);
 
 // Lines without their ends.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <new>
 #include <stdexcept>
 
 #include "kernels/registry.h"
@@ -37,6 +38,30 @@ TEST(CaseOutputs, AKernelThatThrowsIsAFaultOfOneLine) {
   limits.kernels = {KernelId::mha_splitk_reduce};
   const CaseOutput output = output_of(bucketed(expand(draw_spec(1, 0, limits))), 0, "-");
   EXPECT_EQ(output.fault, "two lines");
+}
+
+// The kernel may have leaked all of it: what is left is for the process to tell.
+TEST(CaseOutputs, MissingMemoryIsNoFaultOfOneCase) {
+  const BrokenKernel broken(*find_kernel("mha_splitk_reduce"), [](const CombineShape&) { throw std::bad_alloc(); });
+  const KernelInPlace in_place(broken);
+  DrawLimits limits;
+  limits.kernels = {KernelId::mha_splitk_reduce};
+  EXPECT_THROW(output_of(bucketed(expand(draw_spec(1, 0, limits))), 0, "-"), std::bad_alloc);
+}
+
+TEST(CaseOutputs, ALaunchedSpecIsThatOfTheLaunchedTensors) {
+  int larger = 0;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const CaseSpec spec = draw_spec(1, i, {});
+    if (spec.selection != Selection::over_bucketed) {
+      EXPECT_EQ(bucketed(spec), spec);
+      continue;
+    }
+    EXPECT_EQ(bucketed(spec), bucketed(expand(spec)).spec);
+    EXPECT_GT(bucketed(spec).num_partitions, spec.num_partitions);
+    ++larger;
+  }
+  EXPECT_GT(larger, 0);
 }
 
 TEST(CaseOutputs, OtherLinesAreNone) {

@@ -2,8 +2,7 @@
 
 #include <functional>
 #include <memory>
-#include <string>
-#include <utility>
+#include <string_view>
 
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
@@ -17,48 +16,38 @@ namespace {
 // Of spec and tensors together: an attempt costs a process.
 constexpr int kCrashTries = 400;
 
-class CrashAttempts {
- public:
-  CrashAttempts(const Law& law, const WorkerAnswer& death, const RunConfig& config)
-      : law_(law),
-        death_(death.death),
-        limits_(config.isolation.value()),
-        reference_(make_reference(config.reference)) {}
-
-  bool operator()(const CaseTensors& tensors) {
-    if (tries_ == kCrashTries) return false;
-    ++tries_;
-    const auto check = [&](std::string_view, const WorkerPool::Mark&) {
-      check_guarded(law_, tensors, *reference_);
-      return std::string("alive");
-    };
-    const WorkerAnswer answer = WorkerPool(check, 1, limits_).ask({0, "check"});
-    // A smaller case that hangs is another failure, and not one to meet again.
-    if (!answer.death.empty() && !answer.by_itself) tries_ = kCrashTries;
-    return answer.death == death_;
-  }
-
- private:
-  const Law& law_;
-  std::string death_;
-  WorkerLimits limits_;
-  std::unique_ptr<Reference> reference_;
-  int tries_ = 0;
-};
-
 }  // namespace
 
+CrashAttempts::CrashAttempts(const Law& law, const WorkerAnswer& death, const WorkerLimits& limits,
+                             Reference& reference)
+    : law_(law), death_(death), limits_(limits), reference_(reference) {}
+
+bool CrashAttempts::operator()(const CaseTensors& tensors) {
+  if (tries_ == kCrashTries) return false;
+  ++tries_;
+  const auto check = [&](std::string_view, const WorkerPool::Mark&) {
+    check_guarded(law_, tensors, reference_);
+    return std::string("alive");
+  };
+  const WorkerAnswer answer = WorkerPool(check, 1, limits_).ask({0, "check"});
+  // A smaller case that hangs is another failure, and not one to meet again.
+  if (!answer.death.empty() && !answer.by_itself) tries_ = kCrashTries;
+  return answer.death == death_.death;
+}
+
+std::string CrashAttempts::hindrance(const CaseTensors& tensors) {
+  if (!death_.by_itself) return "not made smaller: every attempt would run to that limit";
+  if ((*this)(tensors)) return "";
+  return "not made smaller: alone this case does not do it; an earlier one must have damaged the process";
+}
+
 Failure shrunk_crash(Failure failure, const WorkerAnswer& death, const RunConfig& config) {
-  if (!death.by_itself) {
-    failure.message += "\nnot made smaller: every attempt would run to that limit";
-    return failure;
-  }
   const CaseSpec spec = draw_spec(config.seed, failure.case_index, config.limits);
   const Law& law = *find_law(failure.law);
-  CrashAttempts attempts(law, death, config);
-  if (!attempts(bucketed(expand(spec)))) {
-    failure.message +=
-        "\nnot made smaller: alone this case does not do it; an earlier one must have damaged the process";
+  const std::unique_ptr<Reference> reference = make_reference(config.reference);
+  CrashAttempts attempts(law, death, config.isolation.value(), *reference);
+  if (const std::string hindrance = attempts.hindrance(bucketed(expand(spec))); !hindrance.empty()) {
+    failure.message += "\n" + hindrance;
     return failure;
   }
   const FailsLikewise crashes = std::ref(attempts);

@@ -8,6 +8,9 @@
 // failure shrinks to the same case anywhere.
 namespace lsecheck {
 
+// Shrinking runs a case some hundred times: in a process of its own it may take so many times what one case may.
+inline constexpr unsigned kShrinkPatience = 10;
+
 // Whether a smaller case, as it would be launched, fails like the one to be made small. The same answer at every call.
 using FailsLikewise = std::function<bool(const CaseTensors&)>;
 

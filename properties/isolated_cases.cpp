@@ -11,6 +11,7 @@
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
 #include "properties/crash_shrink.h"
+#include "properties/failure_shrink.h"
 #include "properties/kernel_death.h"
 #include "properties/results_wire.h"
 #include "properties/tensor_edits.h"
@@ -22,8 +23,6 @@ namespace {
 // Requests to a worker: a letter, then the case's number or the failure.
 constexpr char kEvaluate = 'e';
 constexpr char kShrink = 's';
-// Shrinking runs a case some hundred times.
-constexpr unsigned kShrinkPatience = 10;
 
 class IsolatedCases final : public CaseEvaluator {
  public:

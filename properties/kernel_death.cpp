@@ -1,5 +1,7 @@
 #include "properties/kernel_death.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <string_view>
 
@@ -22,6 +24,10 @@ std::string kernel_death(const WorkerAnswer& answer) {
 
 bool is_kernel_death(const Failure& failure) {
   return failure.message.starts_with(kSubject);
+}
+
+std::string kernel_given_up(unsigned deaths) {
+  return fmt::format("after {} cases that brought their process down this kernel is run no more", deaths);
 }
 
 }  // namespace lsecheck

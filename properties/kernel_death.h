@@ -21,8 +21,10 @@ const Law* law_at_death(const WorkerAnswer& answer, const std::vector<const Law*
 
 // "the process that ran the kernel crashed: Segmentation fault". The answer is a death.
 std::string kernel_death(const WorkerAnswer& answer);
-
 // Whether that is what the failure, of a case of the sequence, tells.
 bool is_kernel_death(const Failure& failure);
+
+// What is said of a kernel's cases behind so many deaths.
+std::string kernel_given_up(unsigned deaths);
 
 }  // namespace lsecheck

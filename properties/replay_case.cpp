@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <stdexcept>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "properties/case_kernel.h"
+#include "properties/failure_shrink.h"
 #include "properties/kernel_death.h"
+#include "properties/replay_shrink.h"
 #include "properties/results_wire.h"
 #include "properties/run_case.h"
 #include "properties/tensor_edits.h"
@@ -92,19 +95,56 @@ Replay replay_one(const std::string& path, const ReplaySource& source, Reference
   return replay;
 }
 
-// What `lsecheck repro` takes to look at the failure again.
-void keep_case(const ReplaySource& source, Replay& replay) {
-  if (source.case_files.empty()) {
-    replay.case_file = replay.file;
-    return;
-  }
-  if (replay.outcome != name_of(LawOutcome::Status::fails)) return;
-  CaseFile file = source.load(replay.file).value();
-  file.law = replay.law;
+// Failures of a kernel that are made small; the others stay as they are. A broken kernel fails most inputs, and a few
+// small ones tell as much.
+constexpr std::size_t kShrunkPerKernel = 4;
+
+bool fails(const Replay& replay) {
+  return replay.outcome == name_of(LawOutcome::Status::fails);
+}
+
+std::string case_file_of(const ReplaySource& source, const Replay& replay) {
+  return fmt::format("{}/corpus-{}.safetensors", source.case_files,
+                     std::filesystem::path(replay.file).filename().string());
+}
+
+void keep_case(const ReplaySource& source, const SmallCase& small, Replay& replay) {
+  replay.message = small.message;
+  replay.case_file = case_file_of(source, replay);
   std::filesystem::create_directories(source.case_files);
-  replay.case_file = fmt::format("{}/corpus-{}.safetensors", source.case_files,
-                                 std::filesystem::path(replay.file).filename().string());
-  save_case(replay.case_file, file);
+  save_case(replay.case_file, {small.tensors, replay.law, "", kGeneratorVersion});
+}
+
+CaseTensors given_case(const ReplaySource& source, const Replay& replay) {
+  return source.load(replay.file).value().tensors;
+}
+
+void keep_as_given(const ReplaySource& source, const std::string& why, Replay& replay) {
+  keep_case(source, {given_case(source, replay), replay.message + "\nnot made smaller: " + why}, replay);
+}
+
+void keep_shrunk_by_law(const ReplaySource& source, Reference& reference, Replay& replay) {
+  const Law& law = *find_law(replay.law);
+  keep_case(source, shrunk_by_law(given_case(source, replay), replay.message, law, reference), replay);
+}
+
+// Keeps what `lsecheck repro` takes to look at the failures again. `shrink` keeps those whose places among the replays
+// it is given.
+template <class Shrink>
+void keep_cases(const ReplaySource& source, std::vector<Replay>& replays, const Shrink& shrink) {
+  std::map<std::string, std::size_t> of_kernel;
+  std::vector<std::size_t> to_shrink;
+  for (std::size_t i = 0; i < replays.size(); ++i) {
+    Replay& replay = replays[i];
+    if (source.case_files.empty()) {
+      replay.case_file = replay.file;
+    } else if (fails(replay) && of_kernel[replay.kernel]++ < kShrunkPerKernel) {
+      to_shrink.push_back(i);
+    } else if (fails(replay)) {
+      keep_as_given(source, fmt::format("{} other failures of this kernel were", kShrunkPerKernel), replay);
+    }
+  }
+  shrink(to_shrink);
 }
 
 // Tasks of one kernel are a group, so that a kernel can be given up; 0 where the file does not tell.
@@ -132,13 +172,8 @@ Replay dead_replay(const std::string& path, const ReplaySource& source, const Wo
 
 // Behind the deaths after which its kernel is given up.
 Replay not_replayed(const std::string& path, const ReplaySource& source) {
-  return {path,
-          source.origin,
-          "",
-          "",
-          name_of(LawOutcome::Status::not_applicable),
-          "",
-          fmt::format("after {} cases that brought their process down this kernel is run no more", source.give_up)};
+  return {
+      path, source.origin, "", "", name_of(LawOutcome::Status::not_applicable), "", kernel_given_up(source.give_up)};
 }
 
 }  // namespace
@@ -167,42 +202,102 @@ ReplaySource old_failures(std::uint64_t memory_limit) {
 std::vector<Replay> replay_case_files(const std::vector<std::string>& paths, const ReplaySource& source,
                                       Reference& reference) {
   std::vector<Replay> replays;
-  for (const std::string& path : paths) {
-    replays.push_back(replay_one(path, source, reference, [](LawId) {}));
-    keep_case(source, replays.back());
-  }
+  replays.reserve(paths.size());
+  for (const std::string& path : paths) replays.push_back(replay_one(path, source, reference, [](LawId) {}));
+  keep_cases(source, replays, [&](const std::vector<std::size_t>& places) {
+    for (const std::size_t i : places) keep_shrunk_by_law(source, reference, replays[i]);
+  });
   return replays;
 }
 
+namespace {
+
+// Of replays in other processes.
+class IsolatedReplays {
+ public:
+  IsolatedReplays(const ReplaySource& source, Reference& reference, const WorkerLimits& limits, unsigned jobs)
+      : source_(source), reference_(reference), limits_(limits), jobs_(jobs) {}
+
+  std::vector<Replay> run(const std::vector<std::string>& paths) {
+    const auto serve = [&](std::string_view path, const WorkerPool::Mark& mark) {
+      RunResults results;
+      results.replays[std::string(path)] =
+          replay_one(std::string(path), source_, reference_, [&](LawId law) { mark(mark_of(law)); });
+      return to_wire(results);
+    };
+    std::vector<WorkerTask> tasks;
+    tasks.reserve(paths.size());
+    for (const std::string& path : paths) tasks.push_back({group_of(path, source_), path});
+    take(tasks, WorkerPool(serve, jobs_, limits_).run(tasks, source_.give_up));
+    keep_cases(source_, replays_, [this](const std::vector<std::size_t>& places) { shrink(places); });
+    return std::move(replays_);
+  }
+
+ private:
+  void take(const std::vector<WorkerTask>& tasks, const std::vector<WorkerAnswer>& answers) {
+    std::map<std::size_t, unsigned> lost_of_group;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const std::string& path = tasks[i].request;
+      unsigned& lost = lost_of_group[tasks[i].group];
+      // Workers may have gone on behind the last death of a kernel; what they found is not kept, so that the results do
+      // not depend on the number of jobs.
+      if (lost >= source_.give_up) {
+        replays_.push_back(not_replayed(path, source_));
+      } else if (answers[i].death.empty()) {
+        replays_.push_back(results_from_wire(answers[i].reply).replays.at(path));
+      } else {
+        ++lost;
+        deaths_[i] = answers[i];
+        replays_.push_back(dead_replay(path, source_, answers[i]));
+      }
+    }
+  }
+
+  // In workers, too: a smaller case may bring its process down.
+  void shrink(const std::vector<std::size_t>& places) {
+    std::vector<WorkerTask> tasks;
+    std::vector<std::size_t> place_of_task;
+    for (const std::size_t i : places) {
+      if (const auto death = deaths_.find(i); death != deaths_.end()) {
+        const Law& law = *find_law(replays_[i].law);
+        keep_case(source_, shrunk_by_death(given_case(source_, replays_[i]), death->second, law, limits_, reference_),
+                  replays_[i]);
+        continue;
+      }
+      tasks.push_back({group_of(replays_[i].file, source_), std::to_string(i), kShrinkPatience});
+      place_of_task.push_back(i);
+    }
+    const auto serve = [this](std::string_view place, const WorkerPool::Mark&) {
+      Replay& replay = replays_[std::stoull(std::string(place))];
+      keep_shrunk_by_law(source_, reference_, replay);
+      return replay.message;
+    };
+    constexpr unsigned kNever = std::numeric_limits<unsigned>::max();
+    const auto answers = WorkerPool(serve, jobs_, limits_).run(tasks, kNever);
+    for (std::size_t t = 0; t < answers.size(); ++t) {
+      Replay& replay = replays_[place_of_task[t]];
+      if (answers[t].death.empty()) {
+        replay.message = answers[t].reply;
+        replay.case_file = case_file_of(source_, replay);
+      } else {
+        keep_as_given(source_, "a smaller case " + answers[t].death, replay);
+      }
+    }
+  }
+
+  const ReplaySource& source_;
+  Reference& reference_;
+  const WorkerLimits limits_;
+  unsigned jobs_;
+  std::vector<Replay> replays_;
+  std::map<std::size_t, WorkerAnswer> deaths_;  // of the replays at these places
+};
+
+}  // namespace
+
 std::vector<Replay> replay_case_files_isolated(const std::vector<std::string>& paths, const ReplaySource& source,
                                                Reference& reference, const WorkerLimits& limits, unsigned jobs) {
-  const auto serve = [&](std::string_view path, const WorkerPool::Mark& mark) {
-    RunResults results;
-    results.replays[std::string(path)] =
-        replay_one(std::string(path), source, reference, [&](LawId law) { mark(mark_of(law)); });
-    return to_wire(results);
-  };
-  std::vector<WorkerTask> tasks;
-  tasks.reserve(paths.size());
-  for (const std::string& path : paths) tasks.push_back({group_of(path, source), path});
-  const auto answers = WorkerPool(serve, jobs, limits).run(tasks, source.give_up);
-  std::vector<Replay> replays;
-  std::map<std::size_t, unsigned> deaths;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    unsigned& lost = deaths[tasks[i].group];
-    // Workers may have gone on behind the last death of a kernel; what they found is not kept, so that the results do
-    // not depend on the number of jobs.
-    if (lost >= source.give_up) {
-      replays.push_back(not_replayed(paths[i], source));
-    } else if (answers[i].death.empty()) {
-      replays.push_back(results_from_wire(answers[i].reply).replays.at(paths[i]));
-    } else {
-      ++lost;
-      replays.push_back(dead_replay(paths[i], source, answers[i]));
-    }
-    keep_case(source, replays.back());
-  }
-  return replays;
+  return IsolatedReplays(source, reference, limits, jobs).run(paths);
 }
 
 }  // namespace lsecheck

@@ -26,7 +26,8 @@ struct ReplaySource {
   // nullopt: a case that is not for this run. Throws FileError where the file cannot be read.
   std::function<std::optional<CaseFile>(const std::string& path)> load;
   std::vector<const Law*> laws;  // that a case is held to which names none itself
-  // Folder for the case of a file that fails and is no case file itself; empty: every file is one.
+  // Folder for the case of a file that fails and is no case file itself. The first four of each kernel are made small
+  // (a shard counts its own); messages say what became of a case. Empty: every file is a case file, and stays as it is.
   std::string case_files;
   // A kernel that brings down so many processes is run no more.
   unsigned give_up = std::numeric_limits<unsigned>::max();

@@ -18,7 +18,7 @@
 #include "properties/case_expand.h"
 #include "properties/case_file.h"
 #include "properties/chart_rows.h"
-#include "properties/explain/share_lines.h"
+#include "properties/explain/explained_outcome.h"
 #include "properties/failure_shrink.h"
 #include "properties/plugin/loaded_plugin.h"
 #include "properties/plugin/plugin_laws.h"
@@ -123,15 +123,6 @@ bool can_apply(LawId law) {
   return law != LawId::twin || backend_in_use() == Backend::cuda;
 }
 
-// The outcome of the accuracy law, and which step of the kernel contributes how much to the worst error.
-std::string explained_message(const CaseTensors& tensors, Reference& reference) {
-  std::optional<AccuracyMeasurement> measured;
-  const LawOutcome outcome = check_accuracy(tensors, reference, measured);
-  const auto worst = measured ? explain_violation(tensors, *measured) : std::nullopt;
-  const std::string shares = worst ? share_lines(*worst) : "";
-  return shares.empty() ? outcome.message : outcome.message + "\n" + shares;
-}
-
 }  // namespace
 
 std::string failure_file(const std::string& directory, const Failure& failure) {
@@ -148,8 +139,7 @@ Failure shrunk_failure(Failure failure, const RunConfig& config, Reference& refe
     failure.token = format_token({static_cast<std::uint8_t>(law.id), small});
     failure.shape = describe_spec(small);
     const CaseTensors drawn = expand(small);
-    failure.message = law.id == LawId::accuracy ? explained_message(bucketed(drawn), reference)
-                                                : check_guarded(law, bucketed(drawn), reference).message;
+    failure.message = explained_outcome(law, bucketed(drawn), reference).message;
     if (config.failure_directory.empty()) return failure;
     const CaseTensors tensors = shrink_tensors(drawn, fails);
     failure.case_file = failure_file(config.failure_directory, failure);

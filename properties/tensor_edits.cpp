@@ -145,13 +145,19 @@ std::optional<CaseTensors> launchable(const CaseTensors& tensors) {
   return remap_partitions(tensors, sources);
 }
 
+CaseSpec bucketed(CaseSpec spec) {
+  if (spec.selection != Selection::over_bucketed) return spec;
+  if (const auto rung = over_bucketed_rung(spec)) spec.num_partitions = static_cast<std::uint16_t>(*rung);
+  spec.selection = Selection::production;
+  return spec;
+}
+
 CaseTensors bucketed(CaseTensors tensors) {
-  if (tensors.spec.selection != Selection::over_bucketed) return tensors;
-  const auto rung = over_bucketed_rung(tensors.spec);
-  tensors.spec.selection = Selection::production;
-  if (!rung) return tensors;
+  const CaseSpec launched = bucketed(tensors.spec);
+  tensors.spec.selection = launched.selection;
+  if (launched.num_partitions == tensors.spec.num_partitions) return tensors;
   std::vector<std::int64_t> sources = all_partitions(tensors);
-  sources.resize(static_cast<std::size_t>(*rung), kNoSource);
+  sources.resize(launched.num_partitions, kNoSource);
   return remap_partitions(tensors, sources);
 }
 

@@ -41,6 +41,8 @@ std::optional<CaseTensors> launchable(const CaseTensors& tensors);
 // An over_bucketed case as it is launched: trailing empty partitions up to the next rung, selection production. Others
 // unchanged.
 CaseTensors bucketed(CaseTensors tensors);
+// The spec of what that gives.
+CaseSpec bucketed(CaseSpec spec);
 
 // A quiet NaN whose payload no computation produces.
 std::uint32_t garbage_nan(DType type);

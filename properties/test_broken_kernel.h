@@ -7,16 +7,21 @@
 
 namespace lsecheck {
 
-// A registered kernel that does something else before it is launched: crash, hang, leak. For tests.
+// A registered kernel that does something else before it is launched (crash, hang, leak), and something to its output
+// behind it. For tests.
 class BrokenKernel final : public CombineKernel {
  public:
-  BrokenKernel(const CombineKernel& kernel, std::function<void(const CombineShape&)> misdeed)
-      : kernel_(kernel), misdeed_(std::move(misdeed)) {}
+  BrokenKernel(
+      const CombineKernel& kernel, std::function<void(const CombineShape&)> misdeed,
+      std::function<void(std::span<std::byte>)> damage = [](std::span<std::byte>) {})
+      : kernel_(kernel), misdeed_(std::move(misdeed)), damage_(std::move(damage)) {}
 
   std::optional<simt::Fault> launch(const CombineShape& shape, const KernelVariant& variant,
                                     const CombineBuffers& buffers, const ExecutionOptions& options) const override {
     misdeed_(shape);
-    return kernel_.launch(shape, variant, buffers, options);
+    std::optional<simt::Fault> fault = kernel_.launch(shape, variant, buffers, options);
+    damage_(buffers.output);
+    return fault;
   }
 
   std::string_view name() const override { return kernel_.name(); }
@@ -58,6 +63,7 @@ class BrokenKernel final : public CombineKernel {
  private:
   const CombineKernel& kernel_;
   std::function<void(const CombineShape&)> misdeed_;
+  std::function<void(std::span<std::byte>)> damage_;
 };
 
 }  // namespace lsecheck

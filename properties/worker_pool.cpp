@@ -11,16 +11,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <new>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -32,6 +29,10 @@ using Clock = std::chrono::steady_clock;
 // Exit codes of a worker that ends itself.
 constexpr int kOutOfMemory = 86;
 constexpr int kParentGone = 87;
+
+const std::atomic<bool> kNever{false};
+// A signal ends a wait, and so lets what it stops be seen, unless it comes just before.
+constexpr std::chrono::milliseconds kLongestWait{200};
 
 enum class ReplyKind : std::uint8_t { reply, error };
 
@@ -217,7 +218,12 @@ void WorkerPool::submit(WorkerTask task) {
 }
 
 WorkerAnswer WorkerPool::next() {
-  run_until_answered(slots_.front());
+  return next(kNever).value();
+}
+
+std::optional<WorkerAnswer> WorkerPool::next(const std::atomic<bool>& stop) {
+  run_until_answered(slots_.front(), stop);
+  if (!slots_.front().answered) return std::nullopt;
   Slot slot = std::move(slots_.front());
   slots_.pop_front();
   return slot.take();
@@ -227,7 +233,7 @@ WorkerAnswer WorkerPool::ask(WorkerTask task) {
   Slot slot;
   slot.task = std::move(task);
   urgent_ = &slot;
-  run_until_answered(slot);
+  run_until_answered(slot, kNever);
   return slot.take();
 }
 
@@ -259,11 +265,11 @@ std::vector<WorkerAnswer> WorkerPool::run(const std::vector<WorkerTask>& tasks, 
 }
 
 // Looks after the workers at least once, so that those who have replied get further tasks.
-void WorkerPool::run_until_answered(const Slot& slot) {
+void WorkerPool::run_until_answered(const Slot& slot, const std::atomic<bool>& stop) {
   do {
     begin_tasks();
     take_answers(!slot.answered);
-  } while (!slot.answered);
+  } while (!slot.answered && !stop);
 }
 
 void WorkerPool::begin_tasks() {
@@ -285,7 +291,7 @@ void WorkerPool::begin(Slot& slot) {
   ++busy_;
 }
 
-// Those that are there; with `wait`, from the first reply, death or deadline on.
+// Those that are there; with `wait`, from the first reply, death or deadline on, or none after a while.
 void WorkerPool::take_answers(bool wait) {
   std::vector<pollfd> watched;
   std::vector<Worker*> workers;
@@ -297,7 +303,7 @@ void WorkerPool::take_answers(bool wait) {
     first = std::min(first, worker->deadline);
   }
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(first - Clock::now()).count() + 1;
-  const int timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
+  const int timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, kLongestWait.count()));
   if (::poll(watched.data(), watched.size(), wait ? timeout : 0) < 0 && errno != EINTR) {
     fail("cannot wait for worker processes");
   }

@@ -2,11 +2,13 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -55,6 +57,8 @@ class WorkerPool {
   // order.
   void submit(WorkerTask task);
   WorkerAnswer next();
+  // The same; nullopt soon after `stop` is set, if there is none then.
+  std::optional<WorkerAnswer> next(const std::atomic<bool>& stop);
   // The answer of a task that begins before all that wait, whether its group was given up or not.
   WorkerAnswer ask(WorkerTask task);
   // Ends the group's workers. Its tasks that next() has not answered answer with no reply and no death.
@@ -68,7 +72,7 @@ class WorkerPool {
   struct Slot;
   struct Worker;
 
-  void run_until_answered(const Slot& slot);
+  void run_until_answered(const Slot& slot, const std::atomic<bool>& stop);
   void begin_tasks();
   void begin(Slot& slot);
   void take_answers(bool wait);

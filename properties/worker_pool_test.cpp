@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -115,6 +117,21 @@ TEST(WorkerPool, WhatIsGivenUpHasNoAnswers) {
   pool.submit({0, "e"});
   EXPECT_TRUE(pool.next().given_up());
   EXPECT_THAT(pool.ask({0, "f"}).reply, HasSubstr("done f"));
+}
+
+std::atomic<bool> stopped{false};
+
+// As Ctrl-C does while a worker hangs.
+TEST(WorkerPool, AStopEndsTheWait) {
+  WorkerPool pool(obey, 2, {});
+  for (const char* request : {"a", "hang", "b"}) pool.submit({0, request});
+  stopped = false;
+  EXPECT_THAT(pool.next(stopped).value().reply, HasSubstr("done a"));
+  const auto before = std::signal(SIGALRM, [](int) { stopped = true; });
+  ::ualarm(100'000, 0);
+  EXPECT_EQ(pool.next(stopped), std::nullopt);
+  std::signal(SIGALRM, before);
+  EXPECT_TRUE(stopped);
 }
 
 TEST(WorkerPool, AnExceptionOfTheWorkComesThrough) {

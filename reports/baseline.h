@@ -17,7 +17,8 @@
 //   accuracy KERNEL VARIANT UNIT OUT<-PARTIAL REGIME ELEMENTS CORRECTLY_ROUNDED DIGEST BOUND_USE TOKEN SCALED_ULP TOKEN
 //   law KERNEL LAW CHECKED FAILED
 //
-// Fields are separated by single blanks; a value that nothing was seen of is "-", and so is its token.
+// Fields are separated by single blanks; a value that nothing was seen of is "-", and so is its token. Hunts have no
+// lines: a baseline is of a profile, and a night of that profile hunts another third of the targets.
 namespace lsecheck {
 
 struct WorstSeen {

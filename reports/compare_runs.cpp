@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
+#include "reports/accuracy_table.h"
+#include "reports/context_fields.h"
 #include "reports/run_summary.h"
 #include "reports/text_table.h"
 
@@ -63,6 +67,53 @@ LawComparison compare(const LawKey& key, const BaselineLaw* old_row, const Basel
   return line;
 }
 
+HuntComparison compare(const HuntKey& key, const HuntStat& old_row, const HuntStat& new_row) {
+  const LineVerdict verdict = verdict_of(new_row.bound_use > old_row.bound_use, new_row.bound_use < old_row.bound_use);
+  return {key, verdict, old_row.worst != new_row.worst, old_row, new_row};
+}
+
+// What a hunt follows from, besides its target and the kernel. A row's own evaluations do not count: a hunt ends where
+// it leaves the bound.
+bool decides_hunts(std::string_view field) {
+  return field == "generator_version" || field == "sfu_table_digest" || field == "seed" || field == "hunt_evaluations";
+}
+
+std::map<std::string, std::string> search_of(const RunContext& context) {
+  std::map<std::string, std::string> search;
+  visit_context_fields(context, [&](const char* name, const auto& value) {
+    if (decides_hunts(name)) search[name] = fmt::format("{}", value);
+  });
+  return search;
+}
+
+// "seed 1 -> 3" for every entry that differs.
+std::vector<std::string> differences(const std::map<std::string, std::string>& old_entries,
+                                     const std::map<std::string, std::string>& new_entries) {
+  std::vector<std::string> lines;
+  pair_up(old_entries, new_entries, [&](const auto& name, const auto* one, const auto* other) {
+    if (one != nullptr && other != nullptr && *one == *other) return;
+    lines.push_back(
+        fmt::format("{} {} -> {}", name, one == nullptr ? "unset" : *one, other == nullptr ? "unset" : *other));
+  });
+  return lines;
+}
+
+HuntsComparison compare_hunts(const StoredRun& old_run, const StoredRun& new_run) {
+  HuntsComparison hunts;
+  hunts.old_context = old_run.context;
+  hunts.new_context = new_run.context;
+  hunts.other_search = differences(search_of(old_run.context), search_of(new_run.context));
+  pair_up(old_run.results.hunts, new_run.results.hunts,
+          [&](const HuntKey& key, const HuntStat* old_row, const HuntStat* new_row) {
+            if (old_row != nullptr && new_row != nullptr) {
+              hunts.lines.push_back(compare(key, *old_row, *new_row));
+            } else {
+              ++(old_row != nullptr ? hunts.only_old : hunts.only_new);
+            }
+          });
+  return hunts;
+}
+
 std::string value_text(const WorstSeen& worst) {
   return worst.value < 0 ? "-" : format_value(worst.value);
 }
@@ -111,6 +162,51 @@ std::string law_text(const std::vector<LawComparison>& lines) {
   return any ? "\nlaws\n" + table.str() : "";
 }
 
+bool hunt_is_shown(const HuntComparison& line) {
+  return line.verdict != LineVerdict::same || line.find_changed;
+}
+
+std::string hunt_lines_text(const HuntsComparison& hunts) {
+  if (!hunts.changed()) return "";
+  TextTable table({"verdict", "kernel", "exponent", "types", "arch", "LSE regime", "P", "find", "bound_use"}, 6);
+  std::string again;
+  for (const HuntComparison& line : hunts.lines) {
+    if (!hunt_is_shown(line)) continue;
+    const std::string before = format_hunted(line.old_row);
+    const std::string after = format_hunted(line.new_row);
+    table.add({name_of(line.verdict), line.key.kernel, line.key.exponent, line.key.types(), line.key.arch,
+               line.key.lse_regime, std::to_string(line.key.num_partitions), line.find_changed ? "changed" : "",
+               before == after ? after : fmt::format("{} -> {}", before, after)});
+    if (line.verdict != LineVerdict::worse) continue;
+    again += fmt::format("{}: largest bound_use\n  old {}: {}\n  new {}: {}\n", hunt_name(line.key), before,
+                         hunt_line(hunts.old_context, line.key), after, hunt_line(hunts.new_context, line.key));
+  }
+  return table.str() + (again.empty() ? "" : "\nhunts of what is WORSE\n" + again);
+}
+
+std::string hunts_text(const HuntsComparison& hunts) {
+  if (hunts.lines.empty() && hunts.only_old == 0 && hunts.only_new == 0) return "";
+  std::string text =
+      fmt::format("\nhunts: {} targets in both runs, {} in the old run alone, {} in the new run alone\n",
+                  format_count(hunts.lines.size()), format_count(hunts.only_old), format_count(hunts.only_new));
+  if (hunts.lines.empty()) return text;
+  if (!hunts.other_search.empty()) {
+    text += "The hunts searched elsewhere, so a largest value may move without the kernel:\n";
+    for (const std::string& line : hunts.other_search) text += "  " + line + "\n";
+  } else if (hunts.changed()) {
+    text += "The hunts searched alike: what moved is the kernels'.\n";
+  } else {
+    text += "Same hunts, same finds.\n";
+  }
+  return text + hunt_lines_text(hunts);
+}
+
+bool lines_changed(const Comparison& comparison) {
+  const auto moved = [](const auto& line) { return line.verdict != LineVerdict::same; };
+  return std::any_of(comparison.accuracy.begin(), comparison.accuracy.end(), is_shown) ||
+         std::any_of(comparison.laws.begin(), comparison.laws.end(), moved);
+}
+
 }  // namespace
 
 const char* name_of(LineVerdict verdict) {
@@ -129,10 +225,15 @@ const char* name_of(LineVerdict verdict) {
   return "GONE";
 }
 
+bool HuntsComparison::changed() const {
+  return std::any_of(lines.begin(), lines.end(), hunt_is_shown);
+}
+
 std::uint64_t Comparison::count(LineVerdict verdict) const {
   const auto has = [&](const auto& line) { return line.verdict == verdict; };
   return static_cast<std::uint64_t>(std::count_if(accuracy.begin(), accuracy.end(), has) +
-                                    std::count_if(laws.begin(), laws.end(), has));
+                                    std::count_if(laws.begin(), laws.end(), has) +
+                                    std::count_if(hunts.lines.begin(), hunts.lines.end(), has));
 }
 
 bool Comparison::worse() const {
@@ -140,9 +241,7 @@ bool Comparison::worse() const {
 }
 
 bool Comparison::changed() const {
-  const auto moved = [](const AccuracyComparison& line) { return line.bits_changed; };
-  return count(LineVerdict::same) != accuracy.size() + laws.size() ||
-         std::any_of(accuracy.begin(), accuracy.end(), moved);
+  return lines_changed(*this) || hunts.changed();
 }
 
 Comparison compare_runs(const Baseline& old_run, const Baseline& new_run) {
@@ -153,11 +252,13 @@ Comparison compare_runs(const Baseline& old_run, const Baseline& new_run) {
   pair_up(old_run.laws, new_run.laws, [&](const auto& key, const auto* old_row, const auto* new_row) {
     comparison.laws.push_back(compare(key, old_row, new_row));
   });
-  pair_up(old_run.cases, new_run.cases, [&](const auto& name, const auto* one, const auto* other) {
-    if (one != nullptr && other != nullptr && *one == *other) return;
-    comparison.other_cases.push_back(
-        fmt::format("{} {} -> {}", name, one == nullptr ? "unset" : *one, other == nullptr ? "unset" : *other));
-  });
+  comparison.other_cases = differences(old_run.cases, new_run.cases);
+  return comparison;
+}
+
+Comparison compare_runs(const StoredRun& old_run, const StoredRun& new_run) {
+  Comparison comparison = compare_runs(baseline_of(old_run), baseline_of(new_run));
+  comparison.hunts = compare_hunts(old_run, new_run);
   return comparison;
 }
 
@@ -171,12 +272,13 @@ std::string comparison_text(const Comparison& comparison) {
   if (!comparison.other_cases.empty()) {
     text += "The runs hold other cases, so a largest value may move without the kernel:\n";
     for (const std::string& line : comparison.other_cases) text += "  " + line + "\n";
-  } else if (comparison.changed()) {
+  } else if (lines_changed(comparison)) {
     text += "The runs hold the same cases: what moved is the kernels' (or the laws').\n";
   } else {
     text += "Same cases, same output bits.\n";
   }
-  return printable(text + accuracy_text(comparison.accuracy) + law_text(comparison.laws));
+  return printable(text + accuracy_text(comparison.accuracy) + law_text(comparison.laws) +
+                   hunts_text(comparison.hunts));
 }
 
 }  // namespace lsecheck

@@ -21,7 +21,10 @@ std::string what_failed(const Night& night) {
                         format_count(failure.count), failure.count == 1 ? "case" : "cases");
     if (!failure.repro.empty()) text += copyable(failure.repro);
   }
-  for (const std::string& line : night.unmended) text += "<p>" + escape(line) + "</p>";
+  for (const UnmendedReplay& replay : night.unmended) {
+    text += "<p>" + escape(replay.line) + "</p>";
+    if (!replay.repro.empty()) text += copyable(replay.repro);
+  }
   return text;
 }
 

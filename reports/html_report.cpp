@@ -79,7 +79,11 @@ std::string replay_section(const StoredRun& run) {
     text += "<h2>" + escape(capitalised(group.heading)) + "</h2>\n<ul>";
     for (const Replay* replay : group.failing) {
       text += "<li>" + escape(replay_line(*replay));
-      if (!replay->case_file.empty()) text += copyable(repro_line(run.context, replay->case_file));
+      const std::string paste = replay_repro_line(run.context, *replay);
+      if (!paste.empty()) text += copyable(paste);
+      std::string details;
+      for (const std::string& line : replay_details(*replay)) details += escape(line) + "\n";
+      if (!details.empty()) text += "<pre>" + details + "</pre>";
       text += "</li>";
     }
     text += "</ul>\n";

@@ -120,7 +120,21 @@ std::vector<TestCase> replay_cases(const StoredRun& run, const ReplayGroup& grou
     if (counts_as_failure(*replay)) {
       c.failure = fmt::format("{}: {}", replay->outcome, split_lines(replay->message + "\n").front());
       c.details = fmt::format("{} law {}\n{}\n", replay->kernel, replay->law, replay->message);
-      if (!replay->case_file.empty()) c.details += repro_line(run.context, replay->case_file) + "\n";
+      const std::string paste = replay_repro_line(run.context, *replay);
+      if (!paste.empty()) c.details += paste + "\n";
+    }
+    cases.push_back(c);
+  }
+  return cases;
+}
+
+std::vector<TestCase> hunt_cases(const StoredRun& run) {
+  std::vector<TestCase> cases;
+  for (const auto& [key, row] : run.results.hunts) {
+    TestCase c{hunt_name(key), row.bound_use < 0, "", ""};
+    if (counts_as_failure(row)) {
+      c.failure = "law accuracy: outside the bound, or the kernel fell over";
+      c.details = hunt_line(run.context, key) + "\n";
     }
     cases.push_back(c);
   }
@@ -154,6 +168,7 @@ std::string junit_report(const StoredRun& run) {
   for (const ReplayGroup& group : replay_groups(run.results)) {
     text += suite("replayed " + group.name, replay_cases(run, group));
   }
+  if (!run.results.hunts.empty()) text += suite("hunts", hunt_cases(run));
   if (!run.waivers.problems.empty()) text += suite("waivers", waiver_cases(run));
   return text + "</testsuites>\n";
 }

@@ -109,7 +109,9 @@ void add_nights(const std::vector<Night>& nights, CappedText& text) {
       failed += fmt::format("{}{}: law {}, {} cases: {}", failed.empty() ? "" : "; ", key.first, key.second,
                             failure.count, failure.repro);
     }
-    for (const std::string& line : night->unmended) failed += (failed.empty() ? "" : "; ") + line;
+    for (const UnmendedReplay& replay : night->unmended) {
+      failed += (failed.empty() ? "" : "; ") + replay.line + (replay.repro.empty() ? "" : ": " + replay.repro);
+    }
     text.add(table_row(
         {night->file, night->verdict, failed, night->commit, std::to_string(night->seed), format_count(night->cases)}));
   }
@@ -119,8 +121,11 @@ void add_replays(const StoredRun& run, CappedText& text) {
   for (const ReplayGroup& group : replay_groups(run.results)) {
     if (!group.failing.empty()) text.add("\n## " + capitalised(group.heading) + "\n");
     for (const Replay* replay : group.failing) {
-      const std::string paste = replay->case_file.empty() ? "" : repro_line(run.context, replay->case_file);
-      text.add("\n" + escaped(replay_line(*replay)) + "\n" + (paste.empty() ? "" : "\n" + code_block(paste)));
+      const std::string paste = replay_repro_line(run.context, *replay);
+      std::string details;
+      for (const std::string& line : replay_details(*replay)) details += line + "\n";
+      text.add("\n" + escaped(replay_line(*replay)) + "\n" + (paste.empty() ? "" : "\n" + code_block(paste)) +
+               (details.empty() ? "" : "\n" + code_block(details)));
     }
   }
 }

@@ -16,7 +16,7 @@ Night night_of(const StoredRun& run, const std::string& file) {
               verdict_of(run) == Verdict::failed,
               run.results.totals.cases,
               {},
-              replay_lines(run.results),
+              {},
               {}};
   for (const auto& [key, row] : run.results.laws) {
     if (row.failed > 0) night.failures[{key.kernel, key.law}].count = row.failed;
@@ -24,6 +24,9 @@ Night night_of(const StoredRun& run, const std::string& file) {
   for (const Failure& failure : run.results.failures) {
     NightFailure& kept = night.failures[{failure.kernel, failure.law}];
     if (kept.repro.empty()) kept.repro = repro_line(run.context, failure.token);
+  }
+  for (const Replay* replay : failing_replays(run.results)) {
+    night.unmended.push_back({replay_line(*replay), replay_repro_line(run.context, *replay)});
   }
   for (const auto& [key, row] : run.results.stats) {
     if (key.out != "f32") continue;

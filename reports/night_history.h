@@ -16,6 +16,12 @@ struct NightFailure {
   std::string repro;  // of the first one kept
 };
 
+// A kept case that failed when it was replayed.
+struct UnmendedReplay {
+  std::string line;   // replay_line
+  std::string repro;  // replay_repro_line
+};
+
 struct Night {
   std::string file;  // where the run is stored
   std::uint64_t seed = 0;
@@ -24,7 +30,7 @@ struct Night {
   bool failed = false;
   std::uint64_t cases = 0;
   std::map<std::pair<std::string, std::string>, NightFailure> failures;  // by kernel and law
-  std::vector<std::string> unmended;                                     // replay_lines
+  std::vector<UnmendedReplay> unmended;
   std::map<std::string, double>
       bound_use;  // the largest of each kernel with f32 output: no cast hides what the kernel did
 };

@@ -18,7 +18,7 @@ std::uint64_t failure_count(const StoredRun& run) {
   for (const auto& [key, row] : results.laws) by_law += row.failed;
   const std::uint64_t failures =
       std::max({by_law, results.totals.failures, static_cast<std::uint64_t>(results.failures.size())});
-  return failures - run.waivers.waived_failures() + replay_lines(results).size() + run.waivers.problems.size();
+  return failures - run.waivers.waived_failures() + failing_replays(results).size() + run.waivers.problems.size();
 }
 
 std::uint64_t checks(const RunResults& results) {
@@ -50,16 +50,27 @@ bool counts_as_failure(const Replay& replay) {
   return replay.outcome == "fails" || replay.outcome == "unreadable";
 }
 
-std::string replay_line(const Replay& replay) {
-  return fmt::format("{}: {}, {}: {}: {}", replay.file, replay.kernel, replay.law, replay.outcome, replay.message);
+std::vector<const Replay*> failing_replays(const RunResults& results) {
+  std::vector<const Replay*> failing;
+  for (const auto& [file, replay] : results.replays) {
+    if (counts_as_failure(replay)) failing.push_back(&replay);
+  }
+  return failing;
 }
 
-std::vector<std::string> replay_lines(const RunResults& results) {
-  std::vector<std::string> lines;
-  for (const auto& [file, replay] : results.replays) {
-    if (counts_as_failure(replay)) lines.push_back(replay_line(replay));
-  }
+std::string replay_line(const Replay& replay) {
+  return fmt::format("{}: {}, {}: {}: {}", replay.file, replay.kernel, replay.law, replay.outcome,
+                     replay.message.substr(0, replay.message.find('\n')));
+}
+
+std::vector<std::string> replay_details(const Replay& replay) {
+  std::vector<std::string> lines = split_lines(replay.message);
+  if (!lines.empty()) lines.erase(lines.begin());
   return lines;
+}
+
+std::string replay_repro_line(const RunContext& context, const Replay& replay) {
+  return replay.case_file.empty() ? "" : repro_line(context, replay.case_file);
 }
 
 std::vector<ReplayGroup> replay_groups(const RunResults& results) {
@@ -132,9 +143,11 @@ std::vector<std::string> next_steps(const StoredRun& run, const std::vector<std:
     steps.push_back("  " + repro_line(run.context, results.failures.front().token));
   }
   for (const ReplayGroup& group : replay_groups(results)) {
-    if (group.failing.empty() || group.failing.front()->case_file.empty()) continue;
+    const auto first = std::find_if(group.failing.begin(), group.failing.end(),
+                                    [](const Replay* replay) { return !replay->case_file.empty(); });
+    if (first == group.failing.end()) continue;
     steps.push_back(fmt::format("Look at the first of the {} again:", group.heading));
-    steps.push_back("  " + repro_line(run.context, group.failing.front()->case_file));
+    steps.push_back("  " + replay_repro_line(run.context, **first));
   }
   if (!run.waivers.problems.empty()) steps.push_back("Bring the waivers up to date:");
   for (const std::string& problem : run.waivers.problems) steps.push_back("  " + problem);
@@ -157,12 +170,25 @@ std::string repro_line(const RunContext& context, const std::string& token_or_fi
   return "lsecheck repro " + backend + shell_word(token_or_file);
 }
 
-std::string hunt_line(const RunContext& context, const HuntKey& key) {
+std::string hunt_name(const HuntKey& key) {
+  return fmt::format("{} {} {} {} {} P={}", key.kernel, key.exponent, key.types(), key.arch, key.lse_regime,
+                     key.num_partitions);
+}
+
+bool counts_as_failure(const HuntStat& row) {
+  return std::isinf(row.bound_use);
+}
+
+std::string hunt_line(const HuntKey& key, std::string_view metric, std::uint64_t evaluations, std::uint64_t seed) {
   return fmt::format(
-      "lsecheck hunt --kernel {} --arch {} --out {} --partial {} --metric bound_use --regime {} --partitions {} "
+      "lsecheck hunt --kernel {} --arch {} --out {} --partial {} --metric {} --regime {} --partitions {} "
       "--evaluations {} --seed {} --into hunted",
-      shell_word(key.kernel), shell_word(key.arch), shell_word(key.out), shell_word(key.partial),
-      shell_word(key.lse_regime), key.num_partitions, context.hunt_evaluations, context.seed);
+      shell_word(key.kernel), shell_word(key.arch), shell_word(key.out), shell_word(key.partial), metric,
+      shell_word(key.lse_regime), key.num_partitions, evaluations, seed);
+}
+
+std::string hunt_line(const RunContext& context, const HuntKey& key) {
+  return hunt_line(key, "bound_use", context.hunt_evaluations, context.seed);
 }
 
 std::string format_hunted(const HuntStat& row) {

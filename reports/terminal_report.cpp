@@ -110,6 +110,12 @@ std::string coverage_section(const std::vector<std::string>& not_covered) {
   return "\nnot covered\n" + wrap(printable(list), "  ", kColumns);
 }
 
+// "\n7 more NAMES: the results as JSON hold all of them\n", or nothing where all were shown.
+std::string more_text(std::size_t count, std::size_t shown, const char* names) {
+  if (count <= shown) return "";
+  return fmt::format("\n{} more {}: the results as JSON hold all of them\n", format_count(count - shown), names);
+}
+
 std::string failure_section(const StoredRun& run, std::size_t shown) {
   const RunResults& results = run.results;
   std::string text;
@@ -125,20 +131,37 @@ std::string failure_section(const StoredRun& run, std::size_t shown) {
     text += "  " + printable(repro_line(run.context, failure.token)) + "\n";
     if (!failure.case_file.empty()) text += "  " + printable(repro_line(run.context, failure.case_file)) + "\n";
   }
-  if (count < results.failures.size()) {
-    text += fmt::format("\n{} more failures: the results as JSON hold all of them\n",
-                        format_count(results.failures.size() - count));
+  text += more_text(results.failures.size(), shown, "failures");
+  return text;
+}
+
+std::string replay_section(const StoredRun& run, std::size_t shown) {
+  std::string text;
+  for (const ReplayGroup& group : replay_groups(run.results)) {
+    if (!group.failing.empty()) text += "\n" + group.heading + "\n";
+    for (std::size_t i = 0; i < std::min(shown, group.failing.size()); ++i) {
+      const Replay& replay = *group.failing[i];
+      text += wrap(printable(replay_line(replay)), "  ", kColumns);
+      for (const std::string& line : replay_details(replay)) text += wrap(printable(line), "    ", kColumns);
+      const std::string paste = replay_repro_line(run.context, replay);
+      if (!paste.empty()) text += "  " + printable(paste) + "\n";
+    }
+    text += more_text(group.failing.size(), shown, "of them");
   }
   return text;
 }
 
-std::string replay_section(const RunResults& results) {
+// Their failures stand among the others; here is what runs the search again.
+std::string hunt_section(const StoredRun& run, std::size_t shown) {
   std::string text;
-  for (const ReplayGroup& group : replay_groups(results)) {
-    if (!group.failing.empty()) text += "\n" + group.heading + "\n";
-    for (const Replay* replay : group.failing) text += wrap(printable(replay_line(*replay)), "  ", kColumns);
+  std::size_t count = 0;
+  for (const auto& [key, row] : run.results.hunts) {
+    if (!counts_as_failure(row) || ++count > shown) continue;
+    text += wrap(printable(hunt_name(key) + ": law accuracy failed"), "  ", kColumns);
+    text += "  " + printable(hunt_line(run.context, key)) + "\n";
   }
-  return text;
+  if (count == 0) return "";
+  return "\nhunts that failed\n" + text + more_text(count, shown, "of them");
 }
 
 }  // namespace
@@ -154,7 +177,8 @@ std::string terminal_report(const StoredRun& run, const TerminalOptions& options
   text += printable(law_section(run.results));
   text += coverage_section(options.not_covered);
   text += failure_section(run, options.failures_shown);
-  text += replay_section(run.results);
+  text += replay_section(run, options.failures_shown);
+  text += hunt_section(run, options.failures_shown);
   text += "\n";
   for (const std::string& step : next_steps(run, options.not_covered)) text += printable(step) + "\n";
   return text;

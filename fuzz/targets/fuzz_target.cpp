@@ -6,8 +6,8 @@
 
 // Read by AddressSanitizer where the program is built with it. Its stand-ins for stacks, which find uses after return,
 // cost four times the time of an input.
-extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() {
+extern "C" const char* __asan_default_options();   // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
   return "detect_stack_use_after_return=0";
 }
 

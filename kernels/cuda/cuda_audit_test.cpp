@@ -1,4 +1,5 @@
 #include <cxxabi.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -199,7 +200,7 @@ TEST(CudaPtx, IsWhatTheContractsSay) {
   EXPECT_EQ(kernels.at("sm_100a").size(), sm100::kFa4WsEntries.size());
   for (const auto& [arch, of_arch] : kernels) {
     for (const auto& [name, counts] : of_arch) {
-      SCOPED_TRACE(arch + " " + name);
+      SCOPED_TRACE(fmt::format("{} {}", arch, name));
       const Contract& contract = contracts().at(name);
       expect_contract(counts, contract, chip_named(arch));
       EXPECT_EQ(counts.divisions, contract.divisions);
@@ -286,7 +287,7 @@ void audit(const std::string& arch) {
   const auto code = machine_code(tool, arch);
   ASSERT_EQ(code.size(), contracts().size()) << "kernels found by " << tool << " for " << arch;
   for (const auto& [name, counts] : code) {
-    SCOPED_TRACE(arch + " " + name);
+    SCOPED_TRACE(fmt::format("{} {}", arch, name));
     const Contract& contract = contracts().at(name);
     expect_contract(counts, contract, chip_named(arch));
     EXPECT_EQ(counts.flushing.products, contract.flushing.products) << "FMUL.FTZ";

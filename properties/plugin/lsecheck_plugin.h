@@ -111,9 +111,8 @@ struct lsecheck_plugin {
    *
    * It is called from one thread at a time, which may be another one each time, and from worker processes that are
    * forked after lsecheck_plugin_v1() was called: open devices in the first call of combine, not before. It must not
-   * throw. A call that crashes, hangs (--case-timeout) or eats memory (--memory, which counts address space; CUDA
-   * reserves a great deal of it: give --no-isolate, which runs the kernel in the main process) is a failure of the
-   * kernel, too.
+   * throw. A call that crashes, hangs (--case-timeout) or eats memory (--memory) is a failure of the kernel, too. A
+   * kernel on a GPU has a context in each of --jobs processes; --no-isolate runs it in the main process.
    */
   int (*combine)(const struct lsecheck_combine_call* call);
 };

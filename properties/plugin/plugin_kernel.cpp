@@ -11,6 +11,7 @@
 
 #include "properties/plugin/guarded_buffer.h"
 #include "properties/recorded_bound.h"
+#include "reference/bound_arithmetic.h"
 
 namespace lsecheck {
 namespace {
@@ -52,6 +53,14 @@ RowExpectation anything_goes(std::size_t num_partitions, std::size_t depth) {
   row.a.assign(num_partitions * depth, 0.0);
   row.due.assign(depth, kAnything);
   return row;
+}
+
+// What is due of an element whose exact value is finite. Sums that overflow may leave NaN, or Inf of either sign, also
+// the one opposite to an Inf that is due.
+std::uint8_t finite_element_due(const RecordedRowBound& bound, std::size_t d, DType out) {
+  if (bound.may_overflow[d] == 0) return kFinite;
+  const double magnitude = add_up(std::fabs(bound.value[d]), bound.value_error[d]);
+  return magnitude >= overflow_threshold(out) ? kAnything : kFinite | kNaNByOverflow;
 }
 
 }  // namespace
@@ -177,8 +186,8 @@ RowExpectation PluginKernel::expect(const CombineShape& shape, const KernelVaria
   for (std::size_t d = 0; d < depth; ++d) {
     if (!bound.bounded) {
       expectation.due[d] = kAnything;
-    } else if (expectation.due[d] == kFinite && bound.may_overflow[d] != 0) {
-      expectation.due[d] = kFinite | kNaNByOverflow;
+    } else if (expectation.due[d] == kFinite) {
+      expectation.due[d] = finite_element_due(bound, d, shape.out);
     }
   }
   return expectation;

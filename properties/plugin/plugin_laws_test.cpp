@@ -54,6 +54,27 @@ TEST_P(CorrectPlugin, KeepsEveryLawThatSaysSomethingOfIt) {
   EXPECT_GT(graded, 50'000U);
 }
 
+// An online sum that passed the range before the largest exponent came stays -Inf, whatever follows.
+TEST(PluginLaws, AnOverflownSumMayHaveTheOtherSignThanTheInfThatIsDue) {
+  const LoadedPlugin plugin(plugin_file("online_natural"));
+  CaseSpec spec;
+  spec.kernel = KernelId::plugin;
+  spec.num_partitions = 3;
+  spec.ov_depth = 8;
+  spec.out = DType::f16;
+  spec.partial = DType::f32;
+  spec.exponent = ExponentForm::natural;
+  CaseTensors tensors = expand(spec);
+  tensors.lse_partial = {0, 0, 50};
+  for (std::size_t d = 0; d < spec.ov_depth; ++d) {
+    tensors.o_partial[tensors.o_index(0, 0, d)] = tensors.o_partial[tensors.o_index(1, 0, d)] = 0xff7fffff;
+    tensors.o_partial[tensors.o_index(2, 0, d)] = 0x7f7fffff;
+  }
+  const std::unique_ptr<Reference> reference = make_certified_reference();
+  const LawOutcome outcome = check_guarded(*find_law("accuracy"), tensors, *reference);
+  EXPECT_EQ(outcome.status, LawOutcome::Status::holds) << outcome.message;
+}
+
 TEST(PluginLaws, FollowFromWhatThePluginPromises) {
   PluginDescription plugin;
   const auto says = [&](LawId law) { return says_something_of(law, plugin); };

@@ -55,8 +55,10 @@ int combine(const lsecheck_combine_call* call) {
 }
 
 constexpr std::uint32_t kDepths[] = {32, 8};
-constexpr lsecheck_type_pair kTypes[] = {
-    {LSECHECK_F32, LSECHECK_F32}, {LSECHECK_F16, LSECHECK_F16}, {LSECHECK_F32, LSECHECK_F16}};
+constexpr lsecheck_type_pair kTypes[] = {{LSECHECK_F32, LSECHECK_F32},
+                                         {LSECHECK_F16, LSECHECK_F16},
+                                         {LSECHECK_F32, LSECHECK_F16},
+                                         {LSECHECK_F16, LSECHECK_F32}};
 constexpr lsecheck_plugin kPlugin{.abi = LSECHECK_PLUGIN_ABI,
                                   .size = sizeof(lsecheck_plugin),
                                   .name = "online_natural",
@@ -71,7 +73,7 @@ constexpr lsecheck_plugin kPlugin{.abi = LSECHECK_PLUGIN_ABI,
                                   .depths = kDepths,
                                   .num_depths = 2,
                                   .types = kTypes,
-                                  .num_types = 3,
+                                  .num_types = 4,
                                   .combine = combine};
 
 }  // namespace
