@@ -30,3 +30,15 @@ foreach(test IN ITEMS properties_test cli_test)
   add_dependencies(${test} test_plugins)
   target_compile_definitions(${test} PRIVATE LSECHECK_TEST_PLUGINS="${CMAKE_BINARY_DIR}/plugins")
 endforeach()
+
+# The example that runs on a GPU: where nvcc is, it has to compile.
+if(nvcc AND NOT why_not)
+  set(source ${CMAKE_SOURCE_DIR}/properties/plugin/example_combine.cu)
+  set(object ${CMAKE_BINARY_DIR}/plugins/example_cuda.so)
+  add_custom_command(OUTPUT ${object}
+    COMMAND ${nvcc} -O2 -arch=sm_90 -Werror all-warnings -shared -Xcompiler=-fPIC,-Wall,-Wextra -o ${object} ${source}
+    DEPENDS ${source} ${CMAKE_SOURCE_DIR}/properties/plugin/lsecheck_plugin.h
+    COMMENT "nvcc example_cuda.so"
+    VERBATIM)
+  add_custom_target(plugin_example_cuda ALL DEPENDS ${object})
+endif()

@@ -3,7 +3,8 @@
  *   cc -std=c99 -O2 -shared -fPIC -o libmine.so mine.c      (or nvcc, g++, ...; this header is all it needs)
  *   lsecheck run --plugin ./libmine.so
  *
- * C99 and C++. Copy this file, or include it from where it lies; example_combine.c beside it is a whole plugin.
+ * C99 and C++. Copy this file, or include it from where it lies; example_combine.c beside it is a whole plugin,
+ * example_combine.cu another whose kernel runs on a GPU.
  *
  * The kernel merges P normalised partial results of one attention row by their log-sum-exp:
  *   output[d] = sum_p w_p o_p[d],   w_p = base^(lse_p) / sum_q base^(lse_q),   base = 2 or e.
@@ -112,7 +113,8 @@ struct lsecheck_plugin {
    * It is called from one thread at a time, which may be another one each time, and from worker processes that are
    * forked after lsecheck_plugin_v1() was called: open devices in the first call of combine, not before. It must not
    * throw. A call that crashes, hangs (--case-timeout) or eats memory (--memory) is a failure of the kernel, too. A
-   * kernel on a GPU has a context in each of --jobs processes; --no-isolate runs it in the main process.
+   * kernel on a GPU has a context in each of --jobs processes (--no-isolate: in the main process); where a fault broke
+   * the context, end the process: example_combine.cu.
    */
   int (*combine)(const struct lsecheck_combine_call* call);
 };
