@@ -6,8 +6,8 @@
 
 namespace lsecheck {
 
-// Whether a case brings a process down the way `death` was. Every call is a process of its own; after 400 of them (of a plugin 100), and
-// after one that ran to a limit of time or memory, nothing is run any more and the answer is no.
+// Whether a case brings a process down the way `death` was. Every call is a process of its own; after 400 of them (of a
+// plugin 100), and after one that ran to a limit of time or memory, nothing is run any more and the answer is no.
 class CrashAttempts {
  public:
   // The law and the reference outlive it.
