@@ -26,11 +26,16 @@ std::vector<Term> massive_terms(const RowProblem& problem) {
   return massive;
 }
 
+std::vector<double> masses_of(const std::vector<Term>& terms) {
+  std::vector<double> masses(terms.size());
+  std::ranges::transform(terms, masses.begin(), &Term::mass);
+  return masses;
+}
+
 // The sign of log2 L - t: that of L - 2^t, where 2^t joins the row as one more term.
 int compare_log_sum(const std::vector<Term>& massive, double t) {
   std::vector<Term> terms = massive;
-  std::vector<double> coefficients;
-  for (const Term& term : terms) coefficients.push_back(term.mass);
+  std::vector<double> coefficients = masses_of(terms);
   terms.push_back({TermBase::log2, t, 0.0, kNoPartition});
   coefficients.push_back(-1.0);
   ExactTerms extended(std::move(terms));
@@ -106,9 +111,8 @@ Reference::RoundedLse exact_log_sum_exp2(const RowProblem& problem) {
   const std::vector<Term> massive = massive_terms(problem);
   ExactTerms terms(massive);
   std::vector<std::size_t> indices(massive.size());
-  std::vector<double> masses;
   for (std::size_t i = 0; i < massive.size(); ++i) indices[i] = i;
-  for (const Term& term : massive) masses.push_back(term.mass);
+  const std::vector<double> masses = masses_of(massive);
   const std::size_t reference = terms.dominant(indices);
   TermSummer summer(terms, reference);
   for (std::size_t level = 0; level < kPrecisionLadder.size(); ++level) {

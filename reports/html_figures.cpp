@@ -9,6 +9,7 @@ namespace lsecheck::html {
 
 std::string figures(const std::vector<Figure>& figures) {
   std::vector<std::string> scripts;
+  scripts.reserve(figures.size());
   for (const Figure& figure : figures) scripts.push_back(figure.script);
   const auto plots = gnuplot_figures(scripts);
   std::string text;

@@ -94,6 +94,7 @@ std::string replay_section(const StoredRun& run) {
 std::string hunt_section(const StoredRun& run) {
   if (run.results.hunts.empty()) return "";
   std::vector<Cells> rows;
+  rows.reserve(run.results.hunts.size());
   for (const auto& [key, row] : run.results.hunts) {
     rows.push_back({text_cell(key.kernel),
                     text_cell(key.exponent),
@@ -162,6 +163,7 @@ std::string worst_case_section(const RunContext& context, const std::vector<Accu
 
 std::string law_section(const RunResults& results) {
   std::vector<Cells> rows;
+  rows.reserve(results.laws.size());
   for (const auto& [key, row] : results.laws) {
     rows.push_back({text_cell(key.kernel), text_cell(key.law), count_cell(row.checked), count_cell(row.not_applicable),
                     count_cell(row.failed)});

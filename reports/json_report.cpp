@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -109,6 +110,15 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// The rows of a table, in its order.
+template <class Key, class Row>
+std::vector<Json> rows_of(const std::map<Key, Row>& table) {
+  std::vector<Json> rows;
+  rows.reserve(table.size());
+  for (const auto& [key, row] : table) rows.push_back(json_of(key, row));
+  return rows;
+}
+
 // One element a line: a diff of two files names the rows that differ.
 std::string lines_of(const std::vector<Json>& elements) {
   std::string text = "[";
@@ -124,18 +134,12 @@ std::string lines_of(const std::vector<Json>& elements) {
 
 std::string results_text(const StoredRun& run) {
   const RunResults& results = run.results;
-  std::vector<Json> kernels;
-  for (const auto& [key, row] : results.stats) kernels.push_back(json_of(key, row));
-  std::vector<Json> laws;
-  for (const auto& [key, row] : results.laws) laws.push_back(json_of(key, row));
   std::vector<Json> failures;
+  failures.reserve(results.failures.size());
   for (const Failure& failure : results.failures) failures.push_back(json_of(failure));
-  std::vector<Json> charts;
-  for (const auto& [key, row] : results.charts) charts.push_back(json_of(key, row));
   std::vector<Json> replays;
+  replays.reserve(results.replays.size());
   for (const auto& [file, replay] : results.replays) replays.push_back(json_of(replay));
-  std::vector<Json> hunts;
-  for (const auto& [key, row] : results.hunts) hunts.push_back(json_of(key, row));
   Json coverage = Json::object();
   for (const auto& [name, cases] : results.coverage) coverage[name] = cases;
   const Json progress{{"next_case_index", run.next_case_index}, {"finished", run.finished}};
@@ -147,8 +151,9 @@ std::string results_text(const StoredRun& run) {
       "{{\n\"schema\": \"{}\",\n\"context\": {},\n\"progress\": {},\n\"summary\": {},\n\"kernels\": {},\n\"laws\": "
       "{},\n"
       "\"coverage\": {},\n\"charts\": {},\n\"failures\": {},\n\"replays\": {},\n\"hunts\": {}\n}}\n",
-      kResultsSchema, text_of(json_of(run.context)), text_of(progress), text_of(summary), lines_of(kernels),
-      lines_of(laws), text_of(coverage), lines_of(charts), lines_of(failures), lines_of(replays), lines_of(hunts));
+      kResultsSchema, text_of(json_of(run.context)), text_of(progress), text_of(summary),
+      lines_of(rows_of(results.stats)), lines_of(rows_of(results.laws)), text_of(coverage),
+      lines_of(rows_of(results.charts)), lines_of(failures), lines_of(replays), lines_of(rows_of(results.hunts)));
 }
 
 std::string results_text(const RunContext& context, const RunResults& results) {

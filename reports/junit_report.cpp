@@ -143,6 +143,7 @@ std::vector<TestCase> hunt_cases(const StoredRun& run) {
 
 std::vector<TestCase> waiver_cases(const StoredRun& run) {
   std::vector<TestCase> cases;
+  cases.reserve(run.waivers.problems.size());
   for (const std::string& problem : run.waivers.problems) cases.push_back({problem, false, problem, problem});
   return cases;
 }

@@ -80,6 +80,7 @@ StoredRun merge_shards(const std::vector<NamedRun>& shards) {
 
 StoredRun merge_shards_into(const std::string& into, const std::vector<std::string>& files) {
   std::vector<NamedRun> shards;
+  shards.reserve(files.size());
   for (const std::string& file : files) shards.push_back({file, read_run(file)});
   StoredRun merged = merge_shards(shards);
   ResultStore store = ResultStore::create(into, merged.context);

@@ -64,6 +64,7 @@ const char* sql_name_of(ColumnType type) {
 
 std::string Table::create_statement() const {
   std::vector<std::string> lines;
+  lines.reserve(columns.size() + 1);
   for (const Column& column : columns) {
     lines.push_back(fmt::format("\"{}\" {} NOT NULL", column.name, sql_name_of(column.type)));
   }
