@@ -66,7 +66,7 @@ void add_launch(PairSweepResult& result, const CombineKernel& kernel, const std:
     add_pair(result, lse_1_bits[row], {y[0], y[1], y[2], y[3]});
     bool equal = true;
     for (std::size_t d = kPairColumns; d < depth; ++d) {
-      equal = equal && std::memcmp(y + d, y + d % kPairColumns, sizeof(float)) == 0;
+      equal = equal && bits_of(y[d]) == bits_of(y[d % kPairColumns]);
     }
     result.column_mismatches += !equal;
   }

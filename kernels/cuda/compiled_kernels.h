@@ -52,6 +52,7 @@ std::vector<CompiledKernel> collect_shards(std::integer_sequence<int, kShard...>
 template <class Table>
 std::vector<std::string> template_ids(const std::vector<CompiledKernel>& kernels) {
   std::vector<std::string> names;
+  names.reserve(kernels.size());
   for (const CompiledKernel& kernel : kernels) names.push_back(template_id(Table::kEntries[kernel.entry]));
   return names;
 }

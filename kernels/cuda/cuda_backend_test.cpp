@@ -99,6 +99,7 @@ TEST(CudaInstances, TheFatBinaryHoldsEveryEntryOnce) {
     GTEST_SKIP() << availability().reason;
   }
   std::vector<std::string> expected;
+  expected.reserve(compiled.size());
   for (const sm100::Fa4Entry& entry : sm100::kFa4Entries) expected.push_back(template_id(entry));
   for (const sm100::Fa4FastEntry& entry : sm100::kFa4FastEntries) expected.push_back(template_id(entry));
   for (const sm100::MlaEntry& entry : sm100::kMlaEntries) expected.push_back(template_id(entry));

@@ -64,6 +64,7 @@ TEST(Fa4Dispatch, CeilingTableIsPinned) {
   const std::vector<int> grids{1, 2, 3, 4, 24, 25, 32, 64, 100, 148, 222, 296, 444, 888, 1000000};
   const auto ceilings = [&](int sm_count) {
     std::vector<int> result;
+    result.reserve(grids.size());
     for (const int g : grids) result.push_back(ws_p_ceiling(sm_count, g));
     return result;
   };

@@ -87,7 +87,10 @@ TEST_P(Fa4CombineByHand, RowsDoNotMix) {
   for (std::size_t row = 0; row < 21; ++row)
     batch.fill(row % 5, row, static_cast<float>(row), static_cast<double>(row));
   const std::vector<std::uint32_t> out = launch(batch, variant_named(batch.shape, "runtime"));
-  for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(decode(DType::bf16, out[i]), static_cast<double>(i / 128));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t row = i / 128;
+    ASSERT_EQ(decode(DType::bf16, out[i]), static_cast<double>(row));
+  }
 }
 
 // Three rows: spread over a few units, over hundreds, and a large common offset; a quarter of the partitions is empty.

@@ -11,7 +11,6 @@ namespace lsecheck::sm100 {
 namespace {
 
 using ::testing::Each;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 CombineShape shape_of(Fa4WsLevel level, int partitions, std::uint32_t rows, int ov_depth = 64, DType out = DType::f32,

@@ -165,7 +165,10 @@ TEST(MhaSplitkReduce, RowsDoNotMix) {
   for (std::size_t row = 0; row < 77; ++row)
     batch.put(row % 4, row, static_cast<float>(row), 1, static_cast<double>(row));
   const auto out = launch_mha(batch);
-  for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(decode(DType::f32, out[i]), static_cast<double>(i / 96));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t row = i / 96;
+    ASSERT_EQ(decode(DType::f32, out[i]), static_cast<double>(row));
+  }
 }
 
 MhaBatch drawn_batch(const CombineShape& shape, Draw& draw) {

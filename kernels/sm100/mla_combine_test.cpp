@@ -102,7 +102,8 @@ TEST_P(MlaCombine, RowsDoNotMix) {
   for (const KernelVariant& variant : kernel().variants(batch.shape)) {
     const auto out = launch_mla_batch(kernel(), batch, variant);
     for (std::size_t i = 0; i < out.size(); ++i) {
-      ASSERT_EQ(decode(DType::bf16, out[i]), static_cast<double>(i / 512)) << variant.name;
+      const std::size_t row = i / 512;
+      ASSERT_EQ(decode(DType::bf16, out[i]), static_cast<double>(row)) << variant.name;
     }
   }
 }
@@ -289,6 +290,7 @@ TEST_P(MlaCombine, BoundHoldsForEveryUnitAndIsNotLoose) {
       for (std::uint64_t seed = 0; seed < (kind == sfu::UnitKind::spec ? 4 : 1); ++seed) {
         const auto acc = GetParam().accumulators(shape, lse, o, sink, {kind, seed});
         std::vector<std::uint32_t> bits;
+        bits.reserve(acc.size());
         for (const float value : acc) bits.push_back(std::bit_cast<std::uint32_t>(value));
         std::vector<ElementGrade> grades(bits.size());
         reference->grade_row(row.problem(), {DType::f32, bits, bound.bound_before_cast, bound.inf_allowed}, grades);

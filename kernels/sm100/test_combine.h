@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -104,18 +105,17 @@ inline std::vector<std::uint32_t> launch(const RowBatch& batch, const KernelVari
                                          const ExecutionOptions& options = {}) {
   constexpr std::byte kPoison{0xa5};
   constexpr std::size_t kGuardBytes = 256;
-  const std::vector<std::byte> lse(reinterpret_cast<const std::byte*>(batch.lse.data()),
-                                   reinterpret_cast<const std::byte*>(batch.lse.data() + batch.lse.size()));
+  const auto given_lse = std::as_bytes(std::span(batch.lse));
+  const std::vector<std::byte> lse(given_lse.begin(), given_lse.end());
   const std::vector<std::byte> o = to_storage(batch.shape.partial, batch.o);
   const std::size_t output_bytes = batch.rows_heads() * batch.depth() * size_of(batch.shape.out);
   std::vector<std::byte> output(output_bytes + kGuardBytes, kPoison);
 
-  const std::vector<std::byte> lse_before = lse;
-  const std::vector<std::byte> o_before = o;
   const auto fault =
       fa4_combine_kernel().launch(batch.shape, variant, {lse, o, std::span(output).first(output_bytes)}, options);
   EXPECT_FALSE(fault.has_value()) << fault->message;
-  EXPECT_TRUE(lse == lse_before && o == o_before) << "an input was modified";
+  EXPECT_TRUE(std::ranges::equal(lse, given_lse) && o == to_storage(batch.shape.partial, batch.o))
+      << "an input was modified";
   for (const std::byte guard : std::span(output).last(kGuardBytes)) EXPECT_EQ(guard, kPoison) << "written past the end";
   return from_storage(batch.shape.out, std::span(output).first(output_bytes));
 }

@@ -49,7 +49,7 @@ inline std::optional<simt::Fault> launch_fa4_ws(const CombineKernel& kernel, con
   const std::vector<std::byte> o = to_storage(DType::f32, batch.o);
   const std::size_t output_bytes = batch.rows_heads() * kernel.output_columns(batch.shape) * size_of(batch.shape.out);
   std::vector<std::byte> output(output_bytes + kGuardBytes, kPoison);
-  const auto fault =
+  auto fault =
       kernel.launch(batch.shape, variant,
                     {bytes_of(batch.lse), o, std::span(output).first(output_bytes), {}, bytes_of(batch.mass)}, options);
   for (const std::byte guard : std::span(output).last(kGuardBytes)) EXPECT_EQ(guard, kPoison) << "written past the end";
