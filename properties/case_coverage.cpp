@@ -64,6 +64,7 @@ std::vector<KernelId> drawn_kernels(const DrawLimits& limits) {
 // What every kernel draws alike: a regime has at least `regime` percent, what lies under empties `garbage` percent.
 std::vector<RequiredClass> regime_classes(const DrawLimits& limits, int regime, int garbage) {
   std::vector<RequiredClass> required;
+  required.reserve(kLseRegimeCount + kValueRegimeCount + kEmptyPatternCount + kGarbageCount + kAllArchs.size());
   for (int i = 0; i < kLseRegimeCount; ++i) {
     required.push_back({named("lse", static_cast<LseRegime>(i)), regime});
   }

@@ -177,8 +177,9 @@ TEST_F(CaseFileTest, MemoryLimitCoversTheTensors) {
 // Writes a good file with some fields replaced ("" removes one) and returns why it is refused.
 class Refused : public CaseFileTest {
  protected:
-  std::string with(std::map<std::string, std::string> changes, std::vector<std::uint64_t> o_shape = {3, 2, 5, 72},
-                   std::vector<std::uint64_t> lse_shape = {3, 2, 5}, DType lse_type = DType::f32) {
+  std::string with(const std::map<std::string, std::string>& changes,
+                   std::vector<std::uint64_t> o_shape = {3, 2, 5, 72}, std::vector<std::uint64_t> lse_shape = {3, 2, 5},
+                   DType lse_type = DType::f32) {
     const CaseFile good = example(DType::f32);
     save_case(path_, good);
     auto metadata = read_safetensors(path_, 1 << 20).metadata();

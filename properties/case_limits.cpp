@@ -143,16 +143,16 @@ std::optional<int> over_bucketed_rung(const CaseSpec& spec) {
 }
 
 std::optional<std::string> spec_error(const CaseSpec& spec) {
-  if (const auto error = enum_error(spec)) return error;
+  if (auto error = enum_error(spec)) return error;
   const CombineKernel* const kernel = registered_kernel(spec.kernel);
   if (kernel == nullptr && spec.kernel == KernelId::plugin) {
     return "its kernel is a plugin, and none is loaded; `run` and `repro` load one with --plugin FILE";
   }
   if (kernel == nullptr) return "kernel " + std::string(name_of(spec.kernel)) + " is not part of this build";
-  if (const auto error = shape_error(spec, *kernel)) return error;
-  if (const auto error = types_error(spec, *kernel)) return error;
-  if (const auto error = input_error(spec, *kernel)) return error;
-  if (const auto error = selection_error(spec, *kernel)) return error;
+  if (auto error = shape_error(spec, *kernel)) return error;
+  if (auto error = types_error(spec, *kernel)) return error;
+  if (auto error = input_error(spec, *kernel)) return error;
+  if (auto error = selection_error(spec, *kernel)) return error;
   if (spec.lse == LseRegime::policy && spec.values == ValueRegime::attention) {
     return "values attention determines the LSEs, so it does not go with lse policy";
   }

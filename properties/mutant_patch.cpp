@@ -50,6 +50,7 @@ std::vector<MutantPatch> mutants_in(const std::string& directory) {
   if (paths.empty()) throw FileError(FileErrorKind::unreadable, directory, "holds no *.patch file");
   std::sort(paths.begin(), paths.end());
   std::vector<MutantPatch> patches;
+  patches.reserve(paths.size());
   for (const std::string& path : paths) patches.push_back(read_mutant_patch(path));
   return patches;
 }

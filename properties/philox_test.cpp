@@ -102,8 +102,8 @@ TEST(Philox, NormalHasItsMoments) {
 
 TEST(Philox, DrawsConsumeAFixedNumberOfWords) {
   PhiloxStream stream(9, 9, 9), words(9, 9, 9);
-  std::vector<std::uint32_t> sequence;
-  for (int i = 0; i < 16; ++i) sequence.push_back(words.next_u32());
+  std::vector<std::uint32_t> sequence(16);
+  for (std::uint32_t& word : sequence) word = words.next_u32();
   stream.below(10);              // words 0, 1
   stream.between(-1, 1);         // 2, 3
   stream.chance(1, 2);           // 4, 5

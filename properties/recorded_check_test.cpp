@@ -271,7 +271,7 @@ std::string refusal(const std::vector<SafetensorsEntry>& entries) {
 
 TEST(RecordedTensors, ShapesAreChecked) {
   const std::vector<std::byte> zeros(4096);
-  const auto tensor = [&](const char* name, std::vector<std::uint64_t> shape, DType type = DType::f16) {
+  const auto tensor = [&](const char* name, const std::vector<std::uint64_t>& shape, DType type = DType::f16) {
     std::uint64_t bytes = size_of(type);
     for (const auto extent : shape) bytes *= extent;
     return SafetensorsEntry{name, type, shape, std::span(zeros).first(bytes)};

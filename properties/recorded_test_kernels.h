@@ -162,8 +162,7 @@ inline std::vector<std::byte> encode(DType type, const Values& values) {
 inline std::string write_recording(const Recording& recording) {
   std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
   std::replace(name.begin(), name.end(), '/', '_');
-  const std::string path =
-      ::testing::TempDir() + "lsecheck_recorded_" + name + std::to_string(::getpid()) + ".safetensors";
+  std::string path = ::testing::TempDir() + "lsecheck_recorded_" + name + std::to_string(::getpid()) + ".safetensors";
   const auto [P, R, D] = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>(recording.num_partitions,
                                                                                  recording.rows_heads, recording.depth);
   const auto lse = encode(DType::f32, recording.lse);

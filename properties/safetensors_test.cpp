@@ -35,7 +35,7 @@ class Safetensors : public ::testing::Test {
   }
 
   // A file of this header and so many data bytes, padded like the format demands unless the length is given.
-  std::string raw(std::string header, std::size_t data_bytes) const {
+  std::string raw(const std::string& header, std::size_t data_bytes) const {
     const std::uint64_t length = header.size();
     std::ofstream out(path("raw"), std::ios::binary);
     out.write(reinterpret_cast<const char*>(&length), sizeof length);
@@ -254,7 +254,8 @@ TEST_F(Safetensors, AFailingWriteNamesTheFileAndLeavesNothing) {
 
 TEST_F(Safetensors, RefusesToWriteWhatIsNoFile) {
   const std::vector<float> values(4, 1.0f);
-  const auto write = [&](std::vector<SafetensorsEntry> entries, std::map<std::string, std::string> metadata = {}) {
+  const auto write = [&](const std::vector<SafetensorsEntry>& entries,
+                         const std::map<std::string, std::string>& metadata = {}) {
     write_safetensors(path("x"), entries, metadata);
   };
   EXPECT_THROW(write({{"a", DType::f32, {3}, bytes_of(values)}}), std::invalid_argument);

@@ -34,9 +34,10 @@ std::string obey(std::string_view request, const WorkerPool::Mark& mark) {
   return "done " + std::string(request) + " by " + std::to_string(::getpid());
 }
 
-std::vector<WorkerTask> tasks_of(std::vector<std::pair<std::size_t, std::string>> requests) {
+std::vector<WorkerTask> tasks_of(const std::vector<std::pair<std::size_t, std::string>>& requests) {
   std::vector<WorkerTask> tasks;
-  for (auto& [group, request] : requests) tasks.push_back({group, std::move(request)});
+  tasks.reserve(requests.size());
+  for (const auto& [group, request] : requests) tasks.push_back({group, request});
   return tasks;
 }
 

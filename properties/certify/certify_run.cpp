@@ -60,6 +60,7 @@ class SecondTier {
 
   void compare_inputs(std::uint64_t row, const RowRecord& record, const CaseTensors& drawn) {
     std::vector<float> o;
+    o.reserve(drawn.o_partial.size());
     for (const std::uint32_t bits : drawn.o_partial) o.push_back(std::bit_cast<float>(bits));
     if (!same_bits(record.lse, drawn.lse_partial)) disagree(row, "LSEs of other bits than the host draws");
     if (!same_bits(record.o, o)) disagree(row, "partials of other bits than the host draws");
