@@ -26,22 +26,6 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// The wait status of the child; nullopt: it is still there at the limit.
-std::optional<int> status_within(pid_t child, std::optional<std::chrono::seconds> limit) {
-  int status = 0;
-  if (!limit) {
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return status;
-  }
-  const auto deadline = std::chrono::steady_clock::now() + *limit;
-  while (waitpid(child, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return status;
-}
-
 // Runs in the child, which shares nothing but descriptors with a parent that may have other threads: it calls only what
 // a signal handler may.
 [[noreturn]] void become(const ChildStart& start, const std::vector<char*>& argv, const std::vector<char*>& environment,
@@ -61,6 +45,21 @@ std::optional<int> status_within(pid_t child, std::optional<std::chrono::seconds
 }
 
 }  // namespace
+
+std::optional<int> status_within(pid_t child, std::optional<std::chrono::seconds> limit) {
+  int status = 0;
+  if (!limit) {
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+  }
+  const auto deadline = std::chrono::steady_clock::now() + *limit;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return status;
+}
 
 pid_t start_child(const ChildStart& start) {
   const std::vector<char*> argv = pointers_to(start.argv);
@@ -87,20 +86,20 @@ pid_t start_child(const ChildStart& start) {
   return child;
 }
 
+ChildEnd end_of_status(int status) {
+  if (WIFSIGNALED(status)) return {-1, WTERMSIG(status), false};
+  return {WEXITSTATUS(status), 0, false};
+}
+
 ChildEnd wait_for_child(pid_t child, std::optional<std::chrono::seconds> limit) {
-  ChildEnd end;
-  std::optional<int> status = status_within(child, limit);
+  const std::optional<int> status = status_within(child, limit);
   if (!status) {
-    end.timed_out = true;
     kill(-child, SIGKILL);
-    status = status_within(child, std::nullopt);
-  }
-  if (WIFSIGNALED(*status)) {
-    end.exit_code = -1;
-    end.signal = WTERMSIG(*status);
+    ChildEnd end = end_of_status(*status_within(child, std::nullopt));
+    end.timed_out = true;
     return end;
   }
-  end.exit_code = WEXITSTATUS(*status);
+  const ChildEnd end = end_of_status(*status);
   if (end.exit_code == kCannotStart) throw std::runtime_error("a program that was to be started was not found");
   return end;
 }

@@ -34,7 +34,12 @@ pid_t start_child(const ChildStart& start);
 // std::runtime_error where the child was not found.
 ChildEnd wait_for_child(pid_t child, std::optional<std::chrono::seconds> limit);
 
-// Both, in a group of its own.
+// The wait status of the child; nullopt: it is still there at the limit, and goes on.
+std::optional<int> status_within(pid_t child, std::optional<std::chrono::seconds> limit);
+// What a wait status says.
+ChildEnd end_of_status(int status);
+
+// Start and wait, in a group of its own.
 ChildEnd run_child(const std::vector<std::string>& argv, const std::string& log, std::chrono::seconds limit);
 
 }  // namespace lsecheck::cli

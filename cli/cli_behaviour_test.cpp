@@ -213,7 +213,68 @@ constexpr CommandLine kCommandLines[] = {
      "lsecheck diff --against ./other --cases 8",
      4, "", "it ended before case 1, with exit code 9; run it by itself"},
     {"DiffWithSomethingElse", "diff --against /bin/true", 2, "^$", "/bin/true: it does not print its outputs"},
-    {"DiffWithNothing", "diff --against ./nowhere", 4, "^$", "cannot start ./nowhere: No such file"},
+    {"DiffWithOneThatFailsAtItsEnd",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\"; exit 4\n' >other; chmod +x other; timeout 60 "
+     "\"$LSECHECK\" diff --against ./other --cases 8",
+     4, "",
+     "^lsecheck: --against ./other: it ended with exit code 4 behind its last case; run it by itself: ./other outputs "
+     "--kernel '[*]' "},
+    {"DiffWithOneThatIsKilledAtItsEnd",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\"; kill -9 $$\n' >other; chmod +x other; timeout 60 "
+     "\"$LSECHECK\" diff --against ./other --cases 8",
+     4, "", "^lsecheck: --against ./other: it ended with signal 9 behind its last case; run it by itself"},
+    {"DiffWithOneThatFailsInsteadOfItsEnd",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | grep -v ^end; exit 3\n' >other; chmod +x other; "
+     "timeout 60 \"$LSECHECK\" diff --against ./other --cases 8",
+     4, "", "it ended with exit code 3 behind its last case"},
+    {"DiffWithOneWithoutAnEnd",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | grep -v ^end\n' >other; chmod +x other; timeout 60 "
+     "\"$LSECHECK\" diff --against ./other --cases 8",
+     2, "", "^lsecheck: --against ./other: the line 'end 8' is due behind its last case; run it by itself"},
+    {"DiffWithOneOfAnotherEnd",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | sed \"s/^end.*/end 99/\"\n' >other; chmod +x other; "
+     "timeout 60 \"$LSECHECK\" diff --against ./other --cases 8",
+     2, "", "the line 'end 8' is due behind its last case"},
+    {"DiffWithOneOfAnEndCutShort",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | head -c -3; exit 9\n' >other; chmod +x other; timeout "
+     "60 \"$LSECHECK\" diff --against ./other --cases 8",
+     4, "", "it ended within its last line, with exit code 9"},
+    {"DiffWithOneThatGoesOnBehindItsEnd",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\"; echo more\n' >other; chmod +x other; timeout 60 "
+     "\"$LSECHECK\" diff --against ./other --cases 8",
+     2, "", "^lsecheck: --against ./other: it goes on behind its line 'end 8'"},
+    {"DiffWithOneThatGoesOnWithinALineBehindItsEnd",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\"; printf more\n' >other; chmod +x other; timeout 60 "
+     "\"$LSECHECK\" diff --against ./other --cases 8",
+     2, "", "it goes on behind its line 'end 8'"},
+    {"DiffWithOneThatPrintsSomethingElseForEver",
+     "list >/dev/null; printf '#!/bin/sh\nexec yes\n' >other; chmod +x other; timeout 60 \"$LSECHECK\" diff --against "
+     "./other --cases 8",
+     2, "", "^lsecheck: --against ./other: it does not print its outputs .its first line is another.; give a build"},
+    {"DiffWithAnotherFormat",
+     "list >/dev/null; printf '#!/bin/sh\necho lsecheck-outputs 2 generator=1; exec yes\n' >other; chmod +x other; "
+     "timeout 60 \"$LSECHECK\" diff --against ./other --cases 8",
+     2, "", "it does not print its outputs .its first line is another."},
+    {"DiffWithOneThatEndsWithinALine",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | head -n 2 | head -c -3; kill -11 $$\n' >other; chmod "
+     "+x other; timeout 60 \"$LSECHECK\" diff --against ./other --cases 8",
+     4, "", "^lsecheck: --against ./other: it ended within the line of case 0, with signal 11; run it by itself"},
+    {"DiffWithOneOfAnotherLine",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | sed \"s/^1 .*/1 2/\"\n' >other; chmod +x other; "
+     "timeout 60 \"$LSECHECK\" diff --against ./other --cases 8",
+     2, "", "its line for case 1 is none of `lsecheck outputs`"},
+    {"DiffWithOneOfOtherCases",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | sed \"s/^1 /2 /\"\n' >other; chmod +x other; timeout "
+     "60 \"$LSECHECK\" diff --against ./other --cases 8",
+     2, "", "another case than lse1-[a-z2-7]+ here as case 1; the two"},
+    {"DiffWithOneThatHangs",
+     "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | head -n 1; exec sleep 50\n' >other; chmod +x other; "
+     "timeout 60 \"$LSECHECK\" diff --against ./other --cases 1 --case-timeout 1s",
+     4, "", "^lsecheck: --against ./other: it printed nothing for 2 s; run it by itself"},
+    {"DiffWithNothing", "diff --against ./nowhere", 2, "^$",
+     "^lsecheck: --against: cannot start ./nowhere: No such file or directory; give the path of another build's"},
+    {"DiffWithWhatCannotBeExecuted", "list >other; lsecheck diff --against ./other", 2, "^$",
+     "^lsecheck: --against: cannot start ./other: Permission denied; give the path of another build's"},
     {"DiffWithoutTheOther", "diff", 2, "^$", "--against is required"},
 
     {"NightlyWritesItsFolder",

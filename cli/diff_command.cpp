@@ -2,11 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <stdexcept>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "cli/commands.h"
@@ -205,61 +208,143 @@ class Difference {
   std::string list_;
 };
 
-// Two builds are compared only where they mean the same cases.
-void check_header(const DiffOptions& options, OtherBuild& other, const OutputCases& cases) {
-  const auto line = other.line();
-  const auto header = line ? parse_header(*line) : std::nullopt;
-  if (!header) {
-    const int code = other.exit_code();
-    end_with(kUsage, fmt::format("--against {}: it does not print its outputs (exit code {}); give a build of lsecheck "
-                                 "that has `lsecheck outputs`{}",
-                                 options.against, code, options.cases.file.empty() ? "" : " and reads the case file"));
+// The other build as it is asked for this comparison.
+OtherBuild start_other(const DiffOptions& options) {
+  try {
+    return OtherBuild(options.against, arguments_for(options.cases));
+  } catch (const std::system_error& error) {
+    for (const int machine : {EAGAIN, ENOMEM, EMFILE, ENFILE}) {
+      if (error.code().value() == machine) throw;
+    }
+    end_with(kUsage, fmt::format("--against: {}; give the path of another build's lsecheck that can be executed",
+                                 error.what()));
   }
-  const OutputsHeader own = cases.header();
-  if (cases.generated() && header->generator_version != own.generator_version) {
-    end_with(kOtherVersion,
-             fmt::format("--against {}: generator version {}, this is {}: the same seed gives other cases "
-                         "there; compare by case files instead (lsecheck repro TOKEN --save FILE)",
-                         options.against, header->generator_version, own.generator_version));
-  }
-  if (header->kernels != own.kernels) {
-    end_with(kUsage, fmt::format("--against {}: kernels {} there, {} here; choose one that both have with --kernel",
-                                 options.against, header->kernels, own.kernels));
-  }
-  fmt::print("this build {} ({}), the other {} ({}), generator {}\n", own.version, own.commit, header->version,
-             header->commit, own.generator_version);
 }
 
-CaseOutput next_output(const DiffOptions& options, OtherBuild& other, const OutputCases::Case& here) {
-  const auto line = other.line();
-  if (!line) {
-    end_with(kEnvironment, fmt::format("--against {}: it ended before case {}, with exit code {}; run it by itself: {} "
-                                       "outputs --kernel {} --seed {} --cases {}",
-                                       options.against, here.output.case_index, other.exit_code(), options.against,
-                                       options.cases.kernel, options.cases.seed, options.cases.cases));
-  }
-  const auto output = parse_output(*line, here.spec.out);
-  if (!output || output->case_index != here.output.case_index || output->token != here.output.token) {
-    end_with(kUsage, fmt::format("--against {}: another case than {} here as case {}; the two builds do not draw the "
-                                 "same cases",
-                                 options.against, here.output.token, here.output.case_index));
-  }
-  return *output;
+// How long the other may write nothing: it may run a batch before it prints a line, at worst one case behind another
+// that each take their whole time; one time more is for its start. Without isolation a case has no limit.
+std::optional<std::chrono::milliseconds> silence_of(const OutputOptions& options, std::uint64_t cases) {
+  const auto limits = isolation_of(options.isolation);
+  if (!limits) return std::nullopt;
+  return limits->task_time * static_cast<std::int64_t>(std::min(cases, kOutputBatch) + 1);
 }
+
+// Reads what the other build prints. Whatever is not as it is due ends the command.
+class OtherOutputs {
+ public:
+  OtherOutputs(const DiffOptions& options, const OutputCases& cases)
+      : options_(options), silence_(silence_of(options.cases, cases.count())), other_(start_other(options)) {}
+
+  // Two builds are compared only where they mean the same cases.
+  void take_header(const OutputCases& cases) {
+    const auto line = next_line();
+    const auto header = line ? parse_header(*line) : std::nullopt;
+    if (!header) {
+      // A program that prints something else may print it for ever: its end is not waited for.
+      const std::string why = line ? "its first line is another" : other_.end().text();
+      end_other(kUsage, fmt::format("it does not print its outputs ({}); give a build of lsecheck that has `lsecheck "
+                                    "outputs`{}",
+                                    why, options_.cases.file.empty() ? "" : " and reads the case file"));
+    }
+    const OutputsHeader own = cases.header();
+    if (cases.generated() && header->generator_version != own.generator_version) {
+      end_other(kOtherVersion, fmt::format("generator version {}, this is {}: the same seed gives other cases there; "
+                                           "compare by case files instead (lsecheck repro TOKEN --save FILE)",
+                                           header->generator_version, own.generator_version));
+    }
+    if (header->kernels != own.kernels) {
+      end_other(kUsage, fmt::format("kernels {} there, {} here; choose one that both have with --kernel",
+                                    header->kernels, own.kernels));
+    }
+    fmt::print("this build {} ({}), the other {} ({}), generator {}\n", own.version, own.commit, header->version,
+               header->commit, own.generator_version);
+  }
+
+  CaseOutput take(const OutputCases::Case& here) {
+    const std::uint64_t index = here.output.case_index;
+    const auto line = next_line();
+    if (!line) {
+      const char* const where = other_.within_line() ? "within the line of" : "before";
+      end_other(kEnvironment,
+                fmt::format("it ended {} case {}, with {}; {}", where, index, other_.end().text(), run_it_by_itself()));
+    }
+    const auto output = parse_output(*line, here.spec.out);
+    if (!output) {
+      end_other(kUsage,
+                fmt::format("its line for case {} is none of `lsecheck outputs`; {}", index, run_it_by_itself()));
+    }
+    if (output->case_index != index || output->token != here.output.token) {
+      end_other(kUsage, fmt::format("another case than {} here as case {}; the two builds do not draw the same cases",
+                                    here.output.token, index));
+    }
+    return *output;
+  }
+
+  // Outputs that are not ended as they should be may not be those of a sound run.
+  void take_end(std::uint64_t count) {
+    const std::string due = format_end(count);
+    const auto line = next_line();
+    if (line && *line != due) end_other(kUsage, not_ended_by(due));
+    if (line && (next_line() || other_.within_line())) {
+      end_other(kUsage, fmt::format("it goes on behind its line '{}'; {}", due, run_it_by_itself()));
+    }
+    const bool within_line = !line && other_.within_line();
+    const ChildEnd end = other_.end();
+    if (within_line) {
+      end_other(kEnvironment,
+                fmt::format("it ended within its last line, with {}; {}", end.text(), run_it_by_itself()));
+    }
+    if (end.timed_out || !end.clean()) {
+      end_other(kEnvironment, fmt::format("it ended with {} behind its last case; {}", end.text(), run_it_by_itself()));
+    }
+    if (!line) end_other(kUsage, not_ended_by(due));
+  }
+
+ private:
+  [[noreturn]] void end_other(int code, const std::string& message) const {
+    end_with(code, fmt::format("--against {}: {}", options_.against, message));
+  }
+
+  std::optional<std::string> next_line() {
+    auto line = other_.line(silence_);
+    if (other_.silent()) {
+      end_other(kEnvironment, fmt::format("it printed nothing for {} s; {}, or give a longer --case-timeout",
+                                          silence_->count() / 1000, run_it_by_itself()));
+    }
+    return line;
+  }
+
+  std::string not_ended_by(const std::string& due) const {
+    return fmt::format("the line '{}' is due behind its last case; {}", due, run_it_by_itself());
+  }
+
+  std::string run_it_by_itself() const {
+    std::string text = "run it by itself: " + options_.against;
+    for (const std::string& argument : arguments_for(options_.cases)) {
+      text += argument.find('*') == std::string::npos ? " " + argument : " '" + argument + "'";
+    }
+    return text;
+  }
+
+  const DiffOptions& options_;
+  std::optional<std::chrono::milliseconds> silence_;
+  OtherBuild other_;
+};
 
 void diff(const DiffOptions& options) {
   OutputCases cases(options.cases);
   if (!options.list.empty()) write_file_atomically(options.list, "");  // unwritable is found out first
-  OtherBuild other(options.against, arguments_for(options.cases));
-  check_header(options, other, cases);
+  OtherOutputs other(options, cases);
+  other.take_header(cases);
   Difference difference(options, cases);
   ProgressLine progress;
   for (std::uint64_t begin = 0; begin < cases.count(); begin += kOutputBatch) {
     for (const OutputCases::Case& here : cases.run(begin, std::min(begin + kOutputBatch, cases.count()))) {
-      difference.compare(here, next_output(options, other, here));
+      difference.compare(here, other.take(here));
     }
     if (progress.due()) progress.show(fmt::format("{} / {} cases", begin, cases.count()));
   }
+  other.take_end(cases.count());
   progress.end();
   const std::string text = difference.text();
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -278,8 +363,10 @@ void add_diff_command(CLI::App& app) {
   command->add_option("--show", options->show, "cases that are shown in full")->type_name("N")->capture_default_str();
   command->add_option("--list", options->list, "write every element that differs, one a line")->type_name("FILE");
   command->footer(
-      "exit codes: 0 every output bit is the same; 1 some differ; 2 the other program does not take part; 125 it is of "
-      "another generator version\n"
+      "exit codes: 0 every output bit is the same; 1 some differ; 2 the other program does not take part; 4 it failed, "
+      "or "
+      "printed nothing for as long as a batch of cases may take (--case-timeout for each); 125 it is of another "
+      "generator version\n"
       "examples:\n  lsecheck diff --against ../before/build/release/cli/lsecheck\n"
       "  lsecheck diff --against ../before/build/release/cli/lsecheck --kernel 'mla*' --cases 20000 --list bits.txt\n"
       "  lsecheck diff --against ../before/build/release/cli/lsecheck case.safetensors");
