@@ -241,7 +241,7 @@ class OtherOutputs {
     const auto header = line ? parse_header(*line) : std::nullopt;
     if (!header) {
       // A program that prints something else may print it for ever: its end is not waited for.
-      const std::string why = line ? "its first line is another" : other_.end().text();
+      const std::string why = line ? "its first line is another" : text_of(other_.end());
       end_other(kUsage, fmt::format("it does not print its outputs ({}); give a build of lsecheck that has `lsecheck "
                                     "outputs`{}",
                                     why, options_.cases.file.empty() ? "" : " and reads the case file"));
@@ -265,8 +265,8 @@ class OtherOutputs {
     const auto line = next_line();
     if (!line) {
       const char* const where = other_.within_line() ? "within the line of" : "before";
-      end_other(kEnvironment,
-                fmt::format("it ended {} case {}, with {}; {}", where, index, other_.end().text(), run_it_by_itself()));
+      end_other(kEnvironment, fmt::format("it ended {} case {}, with {}; {}", where, index, text_of(other_.end()),
+                                          run_it_by_itself()));
     }
     const auto output = parse_output(*line, here.spec.out);
     if (!output) {
@@ -292,15 +292,20 @@ class OtherOutputs {
     const ChildEnd end = other_.end();
     if (within_line) {
       end_other(kEnvironment,
-                fmt::format("it ended within its last line, with {}; {}", end.text(), run_it_by_itself()));
+                fmt::format("it ended within its last line, with {}; {}", text_of(end), run_it_by_itself()));
     }
     if (end.timed_out || !end.clean()) {
-      end_other(kEnvironment, fmt::format("it ended with {} behind its last case; {}", end.text(), run_it_by_itself()));
+      end_other(kEnvironment,
+                fmt::format("it ended with {} behind its last case; {}", text_of(end), run_it_by_itself()));
     }
     if (!line) end_other(kUsage, not_ended_by(due));
   }
 
  private:
+  static std::string text_of(const ChildEnd& end) {
+    return end.timed_out ? "its output closed but no exit" : end.text();
+  }
+
   [[noreturn]] void end_other(int code, const std::string& message) const {
     end_with(code, fmt::format("--against {}: {}", options_.against, message));
   }
