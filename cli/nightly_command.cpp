@@ -239,12 +239,14 @@ void add_nightly_command(CLI::App& app) {
   add_case_run_options(*command, options->cases);
   add_waiver_options(*command, options->waivers);
   command->add_option("--failures", options->failures, "folder of case files of earlier failures, replayed first")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(names_something);
   command
       ->add_option("--corpus", options->corpus,
                    "folder of kept inputs of the fuzz target combine_case (fuzz/corpus/combine_case), replayed behind "
                    "the old failures")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(names_something);
   command
       ->add_option(
           "--hunt", options->hunt,

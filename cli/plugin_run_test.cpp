@@ -74,6 +74,32 @@ TEST_F(Plugin, ACrashAndAHangAreFailuresOfTheKernel) {
   EXPECT_THAT(hang.out, HasSubstr("did not end within 1 s"));
 }
 
+TEST_F(Plugin, OneThatEndsTheProcessIsNoCleanRun) {
+  const Outcome isolated = run("lsecheck run --plugin $P/exit.so --cases 64 --law accuracy --stop-after 1");
+  EXPECT_EQ(isolated.exit_code, 1);
+  EXPECT_THAT(isolated.out, AllOf(HasSubstr("FAILED"), HasSubstr("exit code 1")));
+  const Outcome alone = run("lsecheck run --plugin $P/exit.so --cases 64 --law accuracy --no-isolate");
+  EXPECT_EQ(alone.exit_code, 1);
+  EXPECT_EQ(alone.err, "lsecheck: the plugin called exit() in combine(); let it return\n");
+}
+
+TEST_F(Plugin, WhatItPrintsDoesNotStandAmongTheResults) {
+  const Outcome done = run("lsecheck run --plugin $P/prints.so --cases 64 --law accuracy");
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, AllOf(MatchesRegex("CLEAN\n.*"), Not(HasSubstr("a line of the plugin"))));
+}
+
+TEST_F(Plugin, ResultsOfAnotherBuildOfItAreNotContinuedOrMerged) {
+  const Outcome done = run(
+      "cp $P/past_output.so mine.so; lsecheck run --plugin mine.so --cases 128 --shard 1/2 --db 1.db >/dev/null 2>&1\n"
+      "cp $P/input_changed.so mine.so; lsecheck run --plugin mine.so --cases 128 --shard 2/2 --db 2.db >/dev/null "
+      "2>&1\n"
+      "lsecheck run --plugin mine.so --cases 128 --shard 1/2 --db 1.db --resume; echo \"exit $?\"\n"
+      "lsecheck merge 1.db 2.db --into whole.db; echo \"exit $?\"");
+  EXPECT_EQ(done.out, "exit 2\nexit 2\n");
+  EXPECT_THAT(done.err, ContainsRegex("faulty_combine@[0-9a-f]+.*faulty_combine@[0-9a-f]+"));
+}
+
 TEST_F(Plugin, ItsResultsAreKeptContinuedMergedAndShown) {
   const Outcome done =
       run("set -e\nR=\"run --plugin $P/online_natural.so --cases 256\"\n"
@@ -147,6 +173,8 @@ INSTANTIATE_TEST_SUITE_P(
                "--arch: is not for plugins; leave it or --plugin out"},
         Misuse{"Unit", "run --plugin $P/example_combine.so --sfu spec",
                "--sfu: is not for plugins; leave it or --plugin out"},
+        Misuse{"EmptyName", "run --plugin ''", "--plugin: it is empty; name a file or folder, or leave the option out"},
+        Misuse{"EmptyCorpus", "nightly --corpus ''", "--corpus: it is empty; name a file or folder"},
         Misuse{"Law", "run --plugin $P/example_combine.so --law twin",
                "--law: 'twin' names no law that says something of example_combine"},
         Misuse{"Nightly", "nightly --plugin $P/example_combine.so", "--plugin"},

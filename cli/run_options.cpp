@@ -42,7 +42,7 @@ RunConfig config_of(const CaseRunOptions& options) {
     config.time = required(parse_duration(options.time), "--time", options.time, "a duration such as 90s, 30m or 2h");
   }
   const PluginDescription* const plugin = loaded_plugin();
-  config.kernel_glob = plugin != nullptr ? plugin->name : options.kernel;
+  config.kernel_glob = plugin != nullptr ? loaded_plugin_build() : options.kernel;
   config.law_glob = options.law;
   config.limits.kernels =
       plugin != nullptr ? std::vector{KernelId::plugin} : kernels_matching(options.kernel, backend_in_use());
@@ -128,7 +128,8 @@ void add_plugin_option(CLI::App& command, std::string& file) {
   command
       .add_option("--plugin", file,
                   "run the kernel of this shared object, which properties/plugin/lsecheck_plugin.h says how to make")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(names_something);
   command.parse_complete_callback([&command, &file] {
     if (file.empty()) return;
     // What a plugin decides itself, or what is known of this program's kernels alone.
@@ -140,6 +141,10 @@ void add_plugin_option(CLI::App& command, std::string& file) {
       }
     }
   });
+}
+
+std::string names_something(const std::string& text) {
+  return text.empty() ? "it is empty; name a file or folder, or leave the option out" : "";
 }
 
 void add_isolation_options(CLI::App& command, IsolationOptions& options) {

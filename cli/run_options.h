@@ -41,6 +41,9 @@ struct CaseRunOptions {
 // Every option but --profile.
 void add_case_run_options(CLI::App& command, CaseRunOptions& options);
 
+// A check of options whose empty value would be taken for none: a script's variable that is not set.
+std::string names_something(const std::string& text);
+
 // --plugin, for a command that has options of the kernel, the backend and the executor already.
 void add_plugin_option(CLI::App& command, std::string& file);
 

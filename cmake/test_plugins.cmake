@@ -19,7 +19,8 @@ lsecheck_test_plugin(no_symbol example_combine.c -Dlsecheck_plugin_v1=another_na
 lsecheck_test_plugin(online_natural test_plugins/online_natural.cpp -march=x86-64-v3)
 lsecheck_test_plugin(pairwise_unordered test_plugins/pairwise_unordered.cpp)
 set(faults
-  last_forgotten log2_as_natural garbage_multiplied past_output input_changed place_dependent crash hang own_error other_abi)
+  last_forgotten log2_as_natural garbage_multiplied past_output input_changed place_dependent crash hang own_error other_abi
+  exit exit_at_load crash_at_load prints)
 set(number 0)
 foreach(fault IN LISTS faults)
   math(EXPR number "${number} + 1")

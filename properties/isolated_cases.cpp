@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <deque>
 #include <map>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -13,9 +15,11 @@
 #include "properties/crash_shrink.h"
 #include "properties/failure_shrink.h"
 #include "properties/kernel_death.h"
+#include "properties/plugin/loaded_plugin.h"
 #include "properties/results_wire.h"
 #include "properties/tensor_edits.h"
 #include "properties/token.h"
+#include "properties/whole_file.h"
 
 namespace lsecheck {
 namespace {
@@ -57,9 +61,14 @@ class IsolatedCases final : public CaseEvaluator {
     }
     const CaseSpec spec = draw_spec(config_.seed, failure.case_index, config_.limits);
     const WorkerAnswer answer = pool_.ask({group_of(spec.kernel), kShrink + to_wire(failure), kShrinkPatience});
-    if (answer.death.empty()) return failure_from_wire(answer.reply);
+    std::string why = answer.death;
+    try {
+      if (answer.death.empty()) return failure_from_wire(answer.reply);
+    } catch (const std::invalid_argument&) {
+      why = "sent back damaged results";
+    }
     Failure as_drawn = failure;
-    as_drawn.message += fmt::format("\nnot made smaller: a smaller case {}", answer.death);
+    as_drawn.message += fmt::format("\nnot made smaller: a smaller case {}", why);
     return as_drawn;
   }
 
@@ -78,8 +87,21 @@ class IsolatedCases final : public CaseEvaluator {
     return last;
   }
 
-  // Runs in the worker.
+  // Runs in the worker, which a plugin shares: what it wrote over may show as an error of ours.
   std::string serve(std::string_view request, const WorkerPool::Mark& mark) {
+    try {
+      return answer_to(request, mark);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const FileError&) {
+      throw;
+    } catch (const std::exception&) {
+      if (loaded_plugin() != nullptr) std::abort();
+      throw;
+    }
+  }
+
+  std::string answer_to(std::string_view request, const WorkerPool::Mark& mark) {
     if (!reference_) reference_ = make_reference(config_.reference);
     const std::string_view content = request.substr(1);
     if (request.front() == kShrink) {

@@ -193,6 +193,7 @@ std::unique_ptr<WorkerPool::Worker> WorkerPool::start(std::size_t group) {
     if (::getppid() != parent) ::_exit(kParentGone);
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);  // what foreign code prints does not stand among the results
     for (const auto& other : workers_) other->close_channel();
     worker->close_channel();
     if (limits_.memory_bytes > 0) limit_memory(limits_.memory_bytes);

@@ -28,5 +28,8 @@ class LoadedPlugin {
 
 // What the living LoadedPlugin says of itself; nullptr: there is none.
 const PluginDescription* loaded_plugin();
+// Its name and a digest of its file, "mine@0123456789abcdef": results of another build of it are not of the same
+// kernel.
+std::string loaded_plugin_build();
 
 }  // namespace lsecheck

@@ -46,6 +46,24 @@ TEST(LoadedPlugin, WhatIsNoneIsRefusedInALine) {
   EXPECT_THAT(refusal(plugin_file("other_abi")), MatchesRegex(".*other_abi.so: abi is 2, this program knows 1;.*"));
 }
 
+TEST(LoadedPlugin, CodeThatEndsTheProcessAtLoadIsRefusedInALine) {
+  EXPECT_THAT(refusal(plugin_file("exit_at_load")),
+              MatchesRegex(".*exit_at_load.so: it ends the process while it is loaded, with exit code 0; .*"));
+  EXPECT_THAT(refusal(plugin_file("crash_at_load")),
+              MatchesRegex(".*crash_at_load.so: it crashes while it is loaded: Aborted; .*"));
+}
+
+TEST(LoadedPlugin, IsKnownByItsFile) {
+  std::string build;
+  {
+    const LoadedPlugin plugin(plugin_file("past_output"));
+    build = loaded_plugin_build();
+    EXPECT_THAT(build, MatchesRegex("faulty_combine@[0-9a-f]+"));
+  }
+  const LoadedPlugin plugin(plugin_file("input_changed"));
+  EXPECT_NE(loaded_plugin_build(), build);
+}
+
 TEST(LoadedPlugin, IsRegisteredAsLongAsItLives) {
   EXPECT_EQ(registered_kernel(KernelId::plugin), nullptr);
   std::string token;

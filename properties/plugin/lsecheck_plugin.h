@@ -59,7 +59,8 @@ enum { LSECHECK_BITS_MAY_DIFFER = 1, LSECHECK_BITS_SAME_LAUNCH = 2, LSECHECK_BIT
  *   lse_partial  [num_partitions, rows, heads]            f32; -inf: the partition is empty
  *   o_partial    [num_partitions, rows, heads, ov_depth]  partial_type
  *   output       [rows, heads, ov_depth]                  out_type
- * The arrays belong to lsecheck and are gone when the call returns. lsecheck notices what is written outside of output.
+ * The arrays belong to lsecheck and are gone when the call returns. lsecheck notices what is written outside of output
+ * up to 16 KiB before and behind each array.
  * A row of NaN LSEs may stand beside others: nobody looks at what it gives, the other rows are due as ever.
  */
 struct lsecheck_combine_call {
@@ -91,7 +92,9 @@ struct lsecheck_plugin {
   uint32_t lse;           /* LSECHECK_LSE_... */
   uint32_t combine_class; /* LSECHECK_FLAT, ... */
   /* The type in which numbers are kept between two steps: FLAT and ONLINE: weights, products, accumulator and sum;
-   * PAIRWISE: O and LSE after each merge. A wider one than is true gives false alarms, a narrower one a looser bound.
+   * PAIRWISE: O and LSE after each merge, whose own arithmetic is f32. A wider one than is stored gives false alarms, a
+   * narrower one a looser bound: the bound of BF16 lets many faults pass that change a result by less than some
+   * percent.
    */
   uint32_t intermediate_type;
   uint32_t all_empty_row; /* LSECHECK_ZEROS or LSECHECK_NAN */
@@ -112,14 +115,15 @@ struct lsecheck_plugin {
    *
    * It is called from one thread at a time, which may be another one each time, and from worker processes that are
    * forked after lsecheck_plugin_v1() was called: open devices in the first call of combine, not before. It must not
-   * throw. A call that crashes, hangs (--case-timeout) or eats memory (--memory) is a failure of the kernel, too. A
-   * kernel on a GPU has a context in each of --jobs processes (--no-isolate: in the main process); where a fault broke
-   * the context, end the process: example_combine.cu.
+   * throw, call exit(), or close files that it did not open; what it prints goes to standard error. A call that
+   * crashes, hangs (--case-timeout) or eats memory (--memory) is a failure of the kernel, too. A kernel on a GPU has a
+   * context in each of --jobs processes (--no-isolate: in the main process); where a fault broke the context, end the
+   * process: example_combine.cu.
    */
   int (*combine)(const struct lsecheck_combine_call* call);
 };
 
-/* What the shared object exports. Called once. */
+/* What the shared object exports. Called in a process that tries it first, and then once in the program. */
 __attribute__((visibility("default"))) const struct lsecheck_plugin* lsecheck_plugin_v1(void);
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -19,6 +20,8 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 // Not graded: any class of value will do.
 constexpr std::uint8_t kAnything = kFinite | kNaN | kPositiveInf | kNegativeInf;
+
+std::atomic<bool> running{false};
 
 // The environment of a call: the plugin's own, and afterwards what this program had. Objects built with -ffast-math
 // leave the processor flushing subnormals, which would change what decides a verdict here.
@@ -70,6 +73,10 @@ PluginKernel::PluginKernel(const lsecheck_plugin* plugin, const std::fenv_t& env
       description_(describe_plugin(plugin)),
       exponent_(description_.model.base == ExponentBase::natural ? ExponentForm::natural : ExponentForm::log2),
       environment_(environment) {}
+
+bool PluginKernel::in_call() {
+  return running;
+}
 
 std::string PluginKernel::partition_counts() const {
   return fmt::format("{} to {}", description_.min_partitions, description_.max_partitions);
@@ -129,7 +136,9 @@ std::optional<simt::Fault> PluginKernel::launch(const CombineShape& shape, const
   {
     const std::lock_guard alone(calls_);
     const EnvironmentOfCall environment(environment_);
+    running = true;
     status = plugin_->combine(&call);
+    running = false;
   }
   const auto fault = [&](const std::string& what) {
     return simt::Fault{simt::FaultKind::kernel_check, 0, description_.name + ' ' + what};

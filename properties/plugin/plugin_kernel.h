@@ -18,6 +18,8 @@ class PluginKernel final : public CombineKernel {
   PluginKernel(const lsecheck_plugin* plugin, const std::fenv_t& environment);
 
   const PluginDescription& description() const { return description_; }
+  // Whether some plugin's function is running now, in this process.
+  static bool in_call();
 
   std::string_view name() const override { return "plugin"; }
   std::string_view summary() const override { return description_.name; }

@@ -15,8 +15,17 @@ enum {
   CRASH,              /* from 40 partitions on */
   HANG,               /* from 40 partitions on */
   OWN_ERROR,          /* cannot do three heads */
-  OTHER_ABI
+  OTHER_ABI,
+  EXIT,         /* ends the process as if all were well, from 40 partitions on */
+  EXIT_AT_LOAD, /* likewise, before anything is called */
+  CRASH_AT_LOAD,
+  PRINTS
 };
+
+__attribute__((constructor)) static void at_load(void) {
+  if (FAULT == EXIT_AT_LOAD) exit(0);
+  if (FAULT == CRASH_AT_LOAD) abort();
+}
 
 static void multiply_garbage(const struct lsecheck_combine_call* call) {
   const size_t num_rows = (size_t)call->rows * call->heads;
@@ -34,6 +43,8 @@ static int faulty_combine(const struct lsecheck_combine_call* call) {
   const size_t elements = (size_t)call->rows * call->heads * call->ov_depth;
   if (FAULT == LAST_FORGOTTEN && call->num_partitions > 1) --changed.num_partitions;
   if (FAULT == CRASH && call->num_partitions >= 40) abort();
+  if (FAULT == EXIT && call->num_partitions >= 40) exit(0);
+  if (FAULT == PRINTS) puts("a line of the plugin");
   for (volatile int forever = FAULT == HANG && call->num_partitions >= 40; forever;) {
   }
   if (FAULT == OWN_ERROR && call->heads == 3) {
