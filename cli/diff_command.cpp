@@ -249,7 +249,7 @@ CaseOutput next_output(const DiffOptions& options, OtherBuild& other, const Outp
 
 void diff(const DiffOptions& options) {
   OutputCases cases(options.cases);
-  if (!options.list.empty()) write_file_atomically(options.list, "");  // unwritable is found out first
+  if (!options.list.empty()) check_file_writable(options.list);  // unwritable is found out first
   OtherBuild other(options.against, arguments_for(options.cases));
   check_header(options, other, cases);
   Difference difference(options, cases);
