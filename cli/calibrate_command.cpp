@@ -74,7 +74,7 @@ std::string digests_text(const std::vector<Sweep>& sweeps, const cuda::Device& d
 void calibrate(const std::string& out) {
   const cuda::Device& device =
       cuda_device_or_exit("calibrate", "it needs an NVIDIA GPU that the kernels are built for");
-  if (!out.empty()) write_file_atomically(out, "");  // an unwritable file is found out before the work
+  if (!out.empty()) check_file_writable(out);  // an unwritable file is found out before the work
   fmt::print("{}\n\n{:<16}{:>14}{:>14}\n", cuda::describe(device), "instruction", "blocks equal", "differing");
   std::vector<Sweep> sweeps;
   bool equal = true;

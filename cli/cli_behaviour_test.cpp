@@ -110,6 +110,16 @@ constexpr CommandLine kCommandLines[] = {
     {"RunHelpTellsOfTheWatchdog", "run --help", 0, "--device-timeout.*LSECHECK_DEVICE_TIMEOUT", "^$"},
     {"RunWithoutGpu", "run --backend cuda", 4, "^$", "use --backend cpu"},
     {"RunUnwritableJson", "run --json no/such/folder/r.json", 4, "^$", "no/such/folder"},
+    {"RunThatIsRefusedKeepsTheEarlierResults",
+     "run --cases 2 --db r.db --json r.json >/dev/null 2>&1; cp r.json s.json; lsecheck run --cases 2 --db r.db --json "
+     "r.json; code=$?; cmp r.json s.json && ls && exit $code",
+     2, "^r.db\nr.json\ns.json\n$", "r.db exists already"},
+    {"RunWithNoPlaceForFailures", "run --cases 2 --failures /dev/null/f", 4, "^$",
+     "^lsecheck: /dev/null/f: cannot write: Not a directory; a part of the path is a file: choose a path "
+     "inside a directory\n$"},
+    {"RunWithAFileForFailures", "list >f; lsecheck run --cases 2 --failures f", 4, "",
+     "^lsecheck: f: cannot write: Not a directory"},
+    {"RunThatIsCleanMakesNoFolderForFailures", "run --cases 2 --failures new/f >/dev/null 2>&1; ls", 0, "^$"},
     {"RunToAFullDisk", "run --cases 2 --json /dev/full", 4, "", "No space left"},
     {"RunResumedGivesTheSameBytes",
      "run --cases 130 --json a.json >/dev/null; lsecheck run --cases 130 --time 0s --db r.db >/dev/null; "
@@ -212,6 +222,10 @@ constexpr CommandLine kCommandLines[] = {
      "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\" | head -n 2; exit 9\n' >other; chmod +x other; "
      "lsecheck diff --against ./other --cases 8",
      4, "", "it ended before case 1, with exit code 9; run it by itself"},
+    {"DiffThatIsRefusedKeepsTheEarlierList",
+     "list >/dev/null; echo earlier >l.txt; lsecheck diff --against /bin/true --list l.txt; code=$?; cat l.txt; exit "
+     "$code",
+     2, "^earlier\n$", "it does not print its outputs"},
     {"DiffWithSomethingElse", "diff --against /bin/true", 2, "^$", "/bin/true: it does not print its outputs"},
     {"DiffWithOneThatFailsAtItsEnd",
      "list >/dev/null; printf '#!/bin/sh\n\"$LSECHECK\" \"$@\"; exit 4\n' >other; chmod +x other; timeout 60 "
@@ -339,6 +353,10 @@ constexpr CommandLine kCommandLines[] = {
      ">/dev/null; lsecheck run --profile nightly --cases 130 --seed 3 --json w.json >/dev/null; cmp w.json "
      "n/results.json",
      0, "^$"},
+    {"NightlyWithNoPlaceForFailures",
+     "list >/dev/null; mkdir n; echo x >n/failures; lsecheck nightly --cases 2 --seed 1 --out n; code=$?; ls n; exit "
+     "$code",
+     4, "^failures\n$", "n/failures: cannot write: Not a directory"},
     {"NightlyUnwritableFolder", "nightly --seed 1 --out /dev/null/n", 4, "^$", "/dev/null/n: cannot create the folder"},
     {"NightlyOnTwoProcessesIsTheUndividedNight",
      "nightly --seed 5 --cases 300 --jobs 1 --devices 2 --out two >/dev/null 2>&1 && lsecheck nightly --seed 5 --cases "

@@ -338,7 +338,7 @@ class OtherOutputs {
 
 void diff(const DiffOptions& options) {
   OutputCases cases(options.cases);
-  if (!options.list.empty()) write_file_atomically(options.list, "");  // unwritable is found out first
+  if (!options.list.empty()) check_file_writable(options.list);  // unwritable is found out first
   OtherOutputs other(options, cases);
   other.take_header(cases);
   Difference difference(options, cases);

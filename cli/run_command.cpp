@@ -73,7 +73,7 @@ void run(const RunCommandOptions& options) {
   }
   // An unwritable report is found out before the work, not after it.
   for (const std::string& file : {options.json, options.junit, options.detectors}) {
-    if (!file.empty()) write_file_atomically(file, "");
+    if (!file.empty()) check_file_writable(file);
   }
   ExecutedRun done = execute_run(prepared, options.store, {});
   waivers.judge(done.run);

@@ -13,6 +13,7 @@
 #include "kernels/sfu/sfu.h"
 #include "properties/plugin/loaded_plugin.h"
 #include "properties/run_case.h"
+#include "properties/whole_file.h"
 
 namespace lsecheck::cli {
 namespace {
@@ -237,6 +238,7 @@ PreparedRun prepare_run(CaseRunOptions options, const std::string& failure_direc
       required(parse_bytes(options.memory), "--memory", options.memory, "a size such as 512M or 4G");
   check_memory(config, prepared.memory_limit);
   if (options.backend == "cpu") config.isolation = isolation_of(options.isolation, prepared.memory_limit);
+  if (!failure_directory.empty()) check_folder_writable(failure_directory);
   if (options.seed == "date") fmt::print(stderr, "lsecheck: --seed date is {}\n", config.seed);
   const ShardChoice choice = choose_shard(options.shard, environment_variable);
   config.shard = choice.shard;

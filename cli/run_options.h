@@ -73,7 +73,8 @@ struct PreparedRun {
 };
 
 // Chooses the backend and checks everything that can be checked before the first case. Prints what was chosen for the
-// user (device, seed, shard) to standard error. Throws CLI::ValidationError, or ends as cuda_device_or_exit does.
+// user (device, seed, shard) to standard error. Throws CLI::ValidationError, or ends as cuda_device_or_exit does, and
+// FileError where no failing case could be written.
 PreparedRun prepare_run(CaseRunOptions options, const std::string& failure_directory);
 
 }  // namespace lsecheck::cli

@@ -14,6 +14,10 @@ inline constexpr unsigned kShrinkPatience = 10;
 // Whether a smaller case, as it would be launched, fails like the one to be made small. The same answer at every call.
 using FailsLikewise = std::function<bool(const CaseTensors&)>;
 
+// Why a failure that does not come again stays as it is; the end of its message.
+inline constexpr const char* kHoldsAtSecondLook =
+    "\nnot made smaller: at a second look the law holds; the kernel gives other bits from call to call";
+
 // By the law alone. Law and reference outlive it.
 FailsLikewise fails_law(const Law& law, Reference& reference);
 

@@ -40,9 +40,7 @@ std::string made_small(const CaseTensors& tensors) {
 SmallCase shrunk_by_law(const CaseTensors& given, const std::string& message, const Law& law, Reference& reference) {
   const CaseTensors launched = bucketed(given);
   const LawOutcome again = explained_outcome(law, launched, reference);
-  if (again.status != LawOutcome::Status::fails) {
-    return {given, message + "\nnot made smaller: at a second look the law holds"};
-  }
+  if (again.status != LawOutcome::Status::fails) return {given, message + kHoldsAtSecondLook};
   CaseTensors small = shrink_tensors(launched, fails_law(law, reference));
   if (same_case(small, launched)) return {given, again.message + kWhole};
   std::string told = explained_outcome(law, small, reference).message + made_small(small);

@@ -130,21 +130,37 @@ std::string failure_file(const std::string& directory, const Failure& failure) {
   return fmt::format("{}/case-{}-{}.safetensors", directory, failure.case_index, failure.law);
 }
 
+namespace {
+
+Failure with_case_file(Failure failure, const CaseTensors& tensors, const RunConfig& config) {
+  failure.case_file = failure_file(config.failure_directory, failure);
+  save_case(failure.case_file, {tensors, failure.law, failure.token, kGeneratorVersion});
+  return failure;
+}
+
+// The first look is all there is of such a failure: its message and its case stay.
+Failure failure_as_drawn(Failure failure, const CaseSpec& spec, const RunConfig& config) {
+  failure.message += kHoldsAtSecondLook;
+  return config.failure_directory.empty() ? failure : with_case_file(std::move(failure), expand(spec), config);
+}
+
+}  // namespace
+
 Failure shrunk_failure(Failure failure, const RunConfig& config, Reference& reference) {
   const CaseSpec spec = draw_spec(config.seed, failure.case_index, config.limits);
   const Law& law = *find_law(failure.law);
   return naming_case(law.id, spec, [&] {
     const FailsLikewise fails = fails_law(law, reference);
+    if (!fails(bucketed(expand(spec)))) return failure_as_drawn(std::move(failure), spec, config);
     const CaseSpec small = shrink_spec(spec, fails);
+    const CaseTensors drawn = expand(small);
+    const LawOutcome again = explained_outcome(law, bucketed(drawn), reference);
+    if (again.status != LawOutcome::Status::fails) return failure_as_drawn(std::move(failure), spec, config);
     failure.token = format_token({static_cast<std::uint8_t>(law.id), small});
     failure.shape = describe_spec(small);
-    const CaseTensors drawn = expand(small);
-    failure.message = explained_outcome(law, bucketed(drawn), reference).message;
+    failure.message = again.message;
     if (config.failure_directory.empty()) return failure;
-    const CaseTensors tensors = shrink_tensors(drawn, fails);
-    failure.case_file = failure_file(config.failure_directory, failure);
-    save_case(failure.case_file, {tensors, std::string(law.name), failure.token, kGeneratorVersion});
-    return failure;
+    return with_case_file(std::move(failure), shrink_tensors(drawn, fails), config);
   });
 }
 

@@ -75,7 +75,8 @@ struct CaseHooks {
 RunResults evaluate_case(const CaseSpec& spec, std::uint64_t case_index, const std::vector<const Law*>& laws,
                          Reference& reference, const CaseHooks& hooks = {});
 
-// The failure of a case of the run made small; its case file goes to config.failure_directory.
+// The failure of a case of the run made small; its case file goes to config.failure_directory. One that does not come
+// again stays as drawn, and its message says so.
 Failure shrunk_failure(Failure failure, const RunConfig& config, Reference& reference);
 // "DIRECTORY/case-28-accuracy.safetensors". Creates the directory.
 std::string failure_file(const std::string& directory, const Failure& failure);

@@ -3,13 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/registry.h"
 #include "kernels/simt/fiber_sanitizer.h"
 #include "properties/case_expand.h"
+#include "properties/case_file.h"
 #include "properties/run_case.h"
+#include "properties/temporary_directory.h"
+#include "properties/test_broken_kernel.h"
 #include "properties/token.h"
 
 namespace lsecheck {
@@ -154,6 +161,61 @@ TEST(Runner, TroubleWithTheDeviceNamesTheCase) {
   const CaseSpec& spec = std::get<Token>(parsed).spec;
   EXPECT_TRUE(spec == draw_spec(config.seed, 0, config.limits) || spec == draw_spec(config.seed, 1, config.limits));
   EXPECT_TRUE(sink.ends.empty());
+}
+
+// Calls of a kernel that wreck its output: those whose number, from 0, is in `wrecked`.
+class FickleKernel {
+ public:
+  explicit FickleKernel(const CaseSpec& spec, std::set<int> wrecked)
+      : wrecked_(std::move(wrecked)),
+        broken_(
+            *find_kernel(name_of(spec.kernel)), [](const CombineShape&) {},
+            [this](std::span<std::byte> output) { damage(output); }) {}
+
+ private:
+  void damage(std::span<std::byte> output) {
+    if (wrecked_.count(calls_++) > 0) std::fill(output.begin(), output.end(), std::byte{0x7f});
+  }
+
+  std::set<int> wrecked_;
+  int calls_ = 0;
+  BrokenKernel broken_;
+  KernelInPlace in_place_{broken_};
+};
+
+// The failure of case 0 of the seed under law accuracy, made small; the calls that look at it first included.
+Failure fickle_failure(const RunConfig& config, const std::set<int>& wrecked) {
+  const CaseSpec spec = draw_spec(config.seed, 0, config.limits);
+  const auto reference = make_exact_reference();
+  const FickleKernel fickle(spec, wrecked);
+  const RunResults results = evaluate_case(spec, 0, matching_laws("accuracy"), *reference);
+  EXPECT_EQ(results.failures.size(), 1U);
+  return shrunk_failure(results.failures.at(0), config, *reference);
+}
+
+class AFailureThatDoesNotComeAgain : public testing::TestWithParam<int> {};
+
+// The looks that fail: the first; the first and the one that asks whether to make it small, not the explanation.
+INSTANTIATE_TEST_SUITE_P(Looks, AFailureThatDoesNotComeAgain, testing::Values(1, 2));
+
+TEST_P(AFailureThatDoesNotComeAgain, StaysAsDrawnAndSaysWhy) {
+  const TemporaryDirectory directory;
+  RunConfig config = small_run(1);
+  config.failure_directory = (directory / "failures").string();
+  std::set<int> wrecked;
+  for (int call = 0; call < GetParam(); ++call) wrecked.insert(call);
+  const Failure failure = fickle_failure(config, wrecked);
+  EXPECT_THAT(failure.message, testing::HasSubstr("0x7f7f"));
+  EXPECT_THAT(failure.message, testing::EndsWith("\nnot made smaller: at a second look the law holds; the kernel gives "
+                                                 "other bits from call to call"));
+  EXPECT_EQ(failure.token, failure.found_token);
+  const CaseSpec spec = draw_spec(config.seed, 0, config.limits);
+  EXPECT_EQ(failure.shape, describe_spec(spec));
+  const CaseFile file = load_case(failure.case_file, std::uint64_t{1} << 30);
+  EXPECT_EQ(file.law, "accuracy");
+  EXPECT_EQ(file.token, failure.found_token);
+  EXPECT_EQ(file.tensors.spec, spec);
+  EXPECT_EQ(file.tensors.o_partial, expand(spec).o_partial);
 }
 
 TEST(Runner, LawPatterns) {

@@ -106,14 +106,29 @@ struct TemporaryFile {
   int fd;
 };
 
-TemporaryFile create_beside(const std::string& path) {
+TemporaryFile create_beside(const std::string& target, const std::string& path) {
   static std::atomic<unsigned> counter{0};
   for (;;) {
-    std::string name = fmt::format("{}.{}.{}.tmp", path, ::getpid(), counter++);
+    std::string name = fmt::format("{}.{}.{}.tmp", target, ::getpid(), counter++);
     const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) return {std::move(name), fd};
     if (errno != EEXIST) cannot_write(path, errno);
   }
+}
+
+// The file that writing to `path` creates or replaces: a link's own target. Not for devices and pipes.
+std::string replaced_file(const std::string& path) {
+  if (path.empty() || std::filesystem::is_directory(path)) cannot_write(path, path.empty() ? ENOENT : EISDIR);
+  std::error_code not_there;
+  const std::filesystem::path canonical = std::filesystem::canonical(path, not_there);
+  return not_there ? path : canonical.string();
+}
+
+// Permissions alone do not tell: file systems are read-only, quotas full, roots squashed.
+void try_to_create_beside(const std::string& target, const std::string& path) {
+  const TemporaryFile temporary = create_beside(target, path);
+  ::close(temporary.fd);
+  ::unlink(temporary.name.c_str());
 }
 
 }  // namespace
@@ -163,11 +178,8 @@ std::string describe_write_error(int error) {
 
 void write_file_atomically(const std::string& path, std::span<const std::span<const std::byte>> parts) {
   if (is_device_or_pipe(path)) return write_directly(path, parts);
-  if (path.empty() || std::filesystem::is_directory(path)) cannot_write(path, path.empty() ? ENOENT : EISDIR);
-  std::error_code not_there;
-  const std::filesystem::path canonical = std::filesystem::canonical(path, not_there);
-  const std::string target = not_there ? path : canonical.string();
-  const TemporaryFile temporary = create_beside(target);
+  const std::string target = replaced_file(path);
+  const TemporaryFile temporary = create_beside(target, path);
   Descriptor file(temporary.fd);
   try {
     for (const auto part : parts) write_all(file.get(), part, path);
@@ -184,6 +196,24 @@ void write_file_atomically(const std::string& path, std::span<const std::span<co
 void write_file_atomically(const std::string& path, std::string_view text) {
   const std::span<const std::byte> part = std::as_bytes(std::span(text));
   write_file_atomically(path, std::span(&part, 1));
+}
+
+void check_file_writable(const std::string& path) {
+  if (!is_device_or_pipe(path)) return try_to_create_beside(replaced_file(path), path);
+  // Opening a pipe would wait for its reader, and closing it would tell the reader that all is written.
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) cannot_write(path, errno);
+}
+
+void check_folder_writable(const std::string& path) {
+  struct stat status {};
+  std::filesystem::path existing = std::filesystem::absolute(path);
+  while (::stat(existing.c_str(), &status) != 0) {
+    if (errno != ENOENT && errno != ENOTDIR) cannot_write(path, errno);
+    if (!existing.has_relative_path()) cannot_write(path, ENOENT);
+    existing = existing.parent_path();
+  }
+  if (!S_ISDIR(status.st_mode)) cannot_write(path, ENOTDIR);
+  try_to_create_beside((existing / "writable").string(), path);
 }
 
 }  // namespace lsecheck

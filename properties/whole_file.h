@@ -41,6 +41,13 @@ std::string read_whole_text(const std::string& path);
 void write_file_atomically(const std::string& path, std::span<const std::span<const std::byte>> parts);
 void write_file_atomically(const std::string& path, std::string_view text);
 
+// For the start of long work: throws what write_file_atomically would throw later, by a temporary file beside `path`
+// that is removed again. Neither `path` nor what a device or pipe holds is touched.
+void check_file_writable(const std::string& path);
+// Whether `path` is a folder for new files or can become one: the same for its nearest ancestor that exists. Creates no
+// folder.
+void check_folder_writable(const std::string& path);
+
 // "No space left on device; free some space or choose another path": an errno of writing and what to do about it.
 std::string describe_write_error(int error);
 

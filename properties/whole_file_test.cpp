@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <limits>
@@ -64,6 +65,50 @@ TEST(WholeFileTest, UnwritablePlacesAreNamedWithARemedy) {
                     {"Is a directory", "give a file name inside it"});
   expect_file_error([] { write_file_atomically("", "text"); }, FileErrorKind::environment, {"cannot write"});
   EXPECT_EQ(directory.file_count(), 1u);
+}
+
+TEST(WholeFileTest, WhatCanBeWrittenIsFoundOutWithoutATrace) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "out.json", "earlier");
+  std::filesystem::create_symlink(directory / "out.json", directory / "link");
+  for (const char* name : {"out.json", "link", "new.json"}) check_file_writable(directory / name);
+  for (const char* name : {"", "new", "new/and/deeper"}) check_folder_writable(directory / name);
+  EXPECT_EQ(read_whole_text(directory / "out.json"), "earlier");
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+  EXPECT_EQ(directory.file_count(), 2u);
+}
+
+// Nobody reads from the pipe: to open it would wait forever.
+TEST(WholeFileTest, APipeIsNotOpenedToFindOut) {
+  const TemporaryDirectory directory;
+  ASSERT_EQ(mkfifo((directory / "pipe").c_str(), 0600), 0);
+  check_file_writable(directory / "pipe");
+}
+
+TEST(WholeFileTest, WhatCannotBeWrittenIsFoundOut) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "");
+  expect_file_error([&] { check_file_writable(directory / "absent/r.json"); }, FileErrorKind::environment,
+                    {"absent/r.json: cannot write: No such file", "create the directory first"});
+  expect_file_error([&] { check_file_writable(directory / ""); }, FileErrorKind::environment, {"Is a directory"});
+  expect_file_error([] { check_file_writable(""); }, FileErrorKind::environment, {"cannot write"});
+  expect_file_error([] { check_folder_writable("/dev/null/f"); }, FileErrorKind::environment,
+                    {"/dev/null/f: cannot write: Not a directory; a part of the path is a file"});
+  expect_file_error([&] { check_folder_writable(directory / "file"); }, FileErrorKind::environment,
+                    {"file: cannot write: Not a directory"});
+  EXPECT_EQ(directory.file_count(), 1u);
+}
+
+TEST(WholeFileTest, AFolderWithoutPermissionIsFoundOut) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "closed");
+  std::filesystem::permissions(directory / "closed", std::filesystem::perms::owner_read);
+  for (const char* name : {"closed", "closed/deeper"}) {
+    expect_file_error([&] { check_folder_writable(directory / name); }, FileErrorKind::environment,
+                      {"cannot write: Permission denied; choose a path you may write to"});
+  }
+  std::filesystem::permissions(directory / "closed", std::filesystem::perms::owner_all);
 }
 
 TEST(WholeFileTest, ReadingRefusesWhatIsNoFileAndWhatIsTooLarge) {
