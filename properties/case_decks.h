@@ -191,6 +191,17 @@ static_assert(std::find(kLse.begin(), kLse.end(), LseRegime::policy) == kLse.end
 static_assert(std::find(kValues.begin(), kValues.end(), ValueRegime::nonfinite) == kValues.end() - 1);
 inline constexpr std::array<Garbage, 2> kPluginFiniteGarbage{Garbage::zero, Garbage::stale_bits};
 
+// Which of them a plugin takes it says itself.
+inline constexpr std::array<TypePair, 9> kAllTypePairs{{{DType::bf16, DType::bf16},
+                                                        {DType::bf16, DType::f16},
+                                                        {DType::bf16, DType::f32},
+                                                        {DType::f16, DType::bf16},
+                                                        {DType::f16, DType::f16},
+                                                        {DType::f16, DType::f32},
+                                                        {DType::f32, DType::bf16},
+                                                        {DType::f32, DType::f16},
+                                                        {DType::f32, DType::f32}}};
+
 // rows * heads * P * ov_depth of one case. Whole rows are given up first, then heads; one row-head always fits.
 inline constexpr std::uint64_t kMaxTerms = 160'000;
 

@@ -263,6 +263,23 @@ CaseSpec draw_mla(const Sequence& sequence, std::uint64_t index, const DrawLimit
   return spec;
 }
 
+// Those of `pairs` that the kernel takes, its depths and the shapes in turn.
+void draw_format(const Sequence& sequence, std::uint64_t index, std::span<const TypePair> pairs, PhiloxStream& stream,
+                 CaseSpec& spec) {
+  const CombineKernel& kernel = *registered_kernel(sequence.kernel);
+  std::vector<TypePair> types;
+  std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(types),
+               [&](const TypePair& pair) { return kernel.supports_types(pair.out, pair.partial); });
+  const TypePair pair = types[deal(sequence, Deck::types, index, types.size())];
+  spec.out = pair.out;
+  spec.partial = pair.partial;
+  const auto depths = kernel.depths();
+  spec.ov_depth = static_cast<std::uint16_t>(depths[deal(sequence, Deck::depth, index, depths.size())]);
+  const RowsHeads rows_heads = draw_rows(stream, kShapes[deal(sequence, Deck::shape, index, kShapes.size())].rows);
+  spec.rows = rows_heads.rows;
+  spec.heads = rows_heads.heads;
+}
+
 // Partition counts rotate through all that the kernel can be launched with, at most 32.
 CaseSpec draw_with_masses(const Sequence& sequence, std::uint64_t index, const DrawLimits& limits) {
   const auto card = [&](Deck deck, const auto& table) { return deal(sequence, deck, index, table); };
@@ -273,18 +290,7 @@ CaseSpec draw_with_masses(const Sequence& sequence, std::uint64_t index, const D
   if (!uses_attention(spec)) spec.mass = card(Deck::mass, kMasses);
   const auto forms = kernel.exponent_forms();
   spec.exponent = forms[deal(sequence, Deck::exponent, index, forms.size())];
-  std::vector<TypePair> types;
-  for (const TypePair& pair : kTypePairs) {
-    if (kernel.supports_types(pair.out, pair.partial)) types.push_back(pair);
-  }
-  const TypePair pair = types[deal(sequence, Deck::types, index, types.size())];
-  spec.out = pair.out;
-  spec.partial = pair.partial;
-  const auto depths = kernel.depths();
-  spec.ov_depth = static_cast<std::uint16_t>(depths[deal(sequence, Deck::depth, index, depths.size())]);
-  const RowsHeads rows_heads = draw_rows(stream, kShapes[deal(sequence, Deck::shape, index, kShapes.size())].rows);
-  spec.rows = rows_heads.rows;
-  spec.heads = rows_heads.heads;
+  draw_format(sequence, index, kTypePairs, stream, spec);
   spec.num_partitions = static_cast<std::uint16_t>(edge_partitions(launchable_counts(spec), sequence, index));
   bound_work(spec);
   const bool alternative = stream.chance(1, 4);
@@ -316,21 +322,7 @@ CaseSpec draw_plugin(const Sequence& sequence, std::uint64_t index) {
   spec.empties = card(Deck::empties, kEmpties);
   spec.garbage = kernel.drops_garbage() ? card(Deck::garbage, kGarbage) : card(Deck::garbage, kPluginFiniteGarbage);
   spec.exponent = kernel.exponent_forms().front();
-  std::vector<TypePair> types;
-  constexpr std::array<DType, 3> kDTypes{DType::bf16, DType::f16, DType::f32};
-  for (const DType out : kDTypes) {
-    for (const DType partial : kDTypes) {
-      if (kernel.supports_types(out, partial)) types.push_back({out, partial});
-    }
-  }
-  const TypePair pair = types[deal(sequence, Deck::types, index, types.size())];
-  spec.out = pair.out;
-  spec.partial = pair.partial;
-  const auto depths = kernel.depths();
-  spec.ov_depth = static_cast<std::uint16_t>(depths[deal(sequence, Deck::depth, index, depths.size())]);
-  const RowsHeads rows_heads = draw_rows(stream, kShapes[deal(sequence, Deck::shape, index, kShapes.size())].rows);
-  spec.rows = rows_heads.rows;
-  spec.heads = rows_heads.heads;
+  draw_format(sequence, index, kAllTypePairs, stream, spec);
   spec.num_partitions = 1;
   const int smallest = kernel.launchable_partitions(shape_of(spec)).value();
   const int edge = edge_partitions(plugin_edges(smallest, kernel.p_max()), sequence, index);
